@@ -962,6 +962,10 @@ struct mf_convert_result {
     /* Of an adapter: pairs that PEFT scales by a factor of their own
      * (alpha_pattern, use_rslora), for which GGUF has no place. */
     size_t rescaled;
+    /* Tensors of f64, or of integers, that became floats of fewer digits, and
+     * how many numbers they have. */
+    size_t rounded;
+    uint64_t rounded_numbers;
 };
 
 /* Writes the name of shard number (from 0) of count shards for a path into out,

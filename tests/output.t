@@ -32,7 +32,7 @@ meta list kept.gguf --full
 meta get kept.gguf general.architecture
 meta set m.gguf a.b=c
 meta set m.gguf general.architecture=mixtral
-meta unset m.gguf general.architecture
+meta unset m.gguf general.architecture --force
 meta set m.gguf a.b=c --dry-run
 validate kept.gguf
 validate --data kept.gguf

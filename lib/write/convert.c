@@ -114,6 +114,62 @@ static uint64_t total_size(const struct mf_outputs *outputs)
     return size;
 }
 
+/* Binary digits that numbers of a type can have, 0 for floats of 32 bits or
+ * less: those are made narrower on request only. */
+static unsigned digits_before(enum mf_type type)
+{
+    switch (type) {
+    case MF_TYPE_F64:
+        return 53;
+    case MF_TYPE_I64:
+    case MF_TYPE_U64:
+        return 64;
+    case MF_TYPE_I32:
+    case MF_TYPE_U32:
+        return 32;
+    case MF_TYPE_I16:
+    case MF_TYPE_U16:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+/* Those that all of its numbers keep. */
+static unsigned digits_after(enum mf_type type)
+{
+    switch (type) {
+    case MF_TYPE_F32:
+        return 24;
+    case MF_TYPE_F16:
+        return 11;
+    case MF_TYPE_BF16:
+        return 8;
+    default: /* not rounded to a float */
+        return 64;
+    }
+}
+
+static void count_rounded(const struct mf_outputs *outputs,
+                          struct mf_convert_result *out)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t k = 0; k < draft->tensor_count; k++) {
+            const struct mf_draft_tensor *tensor = &draft->tensor[k];
+            uint64_t numbers = 0;
+
+            if (digits_before((enum mf_type)tensor->from) <=
+                digits_after((enum mf_type)tensor->type))
+                continue;
+            mf_elements(tensor->dim, tensor->rank, &numbers);
+            out->rounded++;
+            out->rounded_numbers += numbers;
+        }
+    }
+}
+
 static enum mf_status resume_targets(struct mf_outputs *outputs)
 {
     struct mf_resume *resume = outputs->resume;
@@ -338,7 +394,7 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
         status = mf_stage_commit(&outputs.stage);
     if (status == MF_OK && options->delete_inputs && !options->dry_run)
         status = mf_outputs_delete_inputs(&outputs);
-    if (status == MF_OK && out)
+    if (status == MF_OK && out) {
         *out = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,
             .file_count = outputs.count,
@@ -350,6 +406,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
             .back_without_mtp = outputs.back_without_mtp,
             .rescaled = outputs.rescaled,
         };
+        count_rounded(&outputs, out);
+    }
     mf_outputs_release(&outputs);
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "cli/commands/convert/write.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,10 @@ static void show_json(struct run *run, const char *path,
         json_bool(run, "back_without_mtp", true);
     if (result->rescaled > 0)
         json_number(run, "rescaled", result->rescaled);
+    if (result->rounded > 0) {
+        json_number(run, "rounded", result->rounded);
+        json_number(run, "rounded_numbers", result->rounded_numbers);
+    }
     json_bool(run, "written", !run->options->dry_run);
 }
 
@@ -220,6 +225,21 @@ bool write_suffix_is_known(struct run *run)
 
 /* ---- writing ---- */
 
+static void warn_of_rounding(struct run *run,
+                             const struct mf_convert_result *result)
+{
+    char text[160];
+
+    if (result->rounded == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "warning: %zu tensor%s of f64 or integers, %" PRIu64
+             " numbers, become floats of fewer digits, and are rounded",
+             result->rounded, result->rounded == 1 ? "" : "s",
+             result->rounded_numbers);
+    report_remark(run, run->operand[0], text);
+}
+
 static void write_out(struct run *run, struct mf_model *model)
 {
     struct mf_convert_result result;
@@ -237,6 +257,7 @@ static void write_out(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
+    warn_of_rounding(run, &result);
     output_name_left(run, tensor_file(&name, path), result.format,
                      is_numbered(&result) ? result.file_count : 0);
     report_done(run, path,

@@ -10,7 +10,14 @@
 #include "cli/output.h"
 #include "cli/report.h"
 
-static void row_text(struct run *run, const struct mf_quantized *type)
+static bool has_report(const struct run *run, const struct request *request)
+{
+    return request->options.report && !run->options->dry_run;
+}
+
+/* Copies have no error to measure, whatever their type: the row says so. */
+static void row_text(struct run *run, const struct mf_quantized *type,
+                     bool report)
 {
     struct out *out = &run->out;
 
@@ -20,6 +27,8 @@ static void row_text(struct run *run, const struct mf_quantized *type)
     if (type->measured > 0)
         out_format(out, " %9.4g %9.4g %10.8f", type->rmse, type->worst,
                    type->cosine);
+    else if (report)
+        out_format(out, " %9s", "copied");
     out_text(out, "\n");
 }
 
@@ -46,12 +55,11 @@ static void show_text(struct run *run, const char *path,
     struct out *out = &run->out;
 
     out_text(out, "type     tensors      parameters           bytes");
-    out_line(out, request->options.report && !run->options->dry_run
-                      ? "      RMSE     worst     cosine"
-                      : "");
+    out_line(out,
+             has_report(run, request) ? "      RMSE     worst     cosine" : "");
     for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)
         if (result->type[i].tensors > 0)
-            row_text(run, &result->type[i]);
+            row_text(run, &result->type[i], has_report(run, request));
     if (result->fallbacks > 0)
         out_format(out,
                    "%zu tensor%s fell back to another type: rows are not a "
@@ -67,13 +75,16 @@ static void show_text(struct run *run, const char *path,
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
-static void row_json(struct run *run, const struct mf_quantized *type)
+static void row_json(struct run *run, const struct mf_quantized *type,
+                     bool report)
 {
     mf_json_key(&run->json, type->name);
     mf_json_begin(&run->json, '{');
     json_number(run, "tensors", type->tensors);
     json_number(run, "parameters", type->parameters);
     json_number(run, "bytes", type->bytes);
+    if (report)
+        json_number(run, "measured", type->measured);
     if (type->measured > 0) {
         json_double(run, "rmse", type->rmse);
         json_double(run, "max_error", type->worst);
@@ -100,7 +111,7 @@ static void show_json(struct run *run, const char *path,
     mf_json_begin(&run->json, '{');
     for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)
         if (result->type[i].tensors > 0)
-            row_json(run, &result->type[i]);
+            row_json(run, &result->type[i], has_report(run, request));
     mf_json_end(&run->json, '}');
 }
 
