@@ -150,6 +150,28 @@ static unsigned digits_after(enum mf_type type)
     }
 }
 
+static void count_one(struct mf_convert_result *out, const uint64_t *dim,
+                      uint32_t rank)
+{
+    uint64_t numbers = 0;
+
+    mf_elements(dim, rank, &numbers);
+    out->rounded++;
+    out->rounded_numbers += numbers;
+}
+
+/* Tensors under other names are made of floats of 32 bits: a model's f64 are
+ * rounded on the way there. */
+static void count_renamed(const struct mf_outputs *outputs,
+                          struct mf_convert_result *out)
+{
+    const struct mf_index *index = &outputs->model->index;
+
+    for (size_t i = 0; outputs->renaming.made && i < index->tensor_count; i++)
+        if (index->tensor[i].type == MF_TYPE_F64)
+            count_one(out, index->tensor[i].dim, index->tensor[i].rank);
+}
+
 static void count_rounded(const struct mf_outputs *outputs,
                           struct mf_convert_result *out)
 {
@@ -158,16 +180,14 @@ static void count_rounded(const struct mf_outputs *outputs,
 
         for (size_t k = 0; k < draft->tensor_count; k++) {
             const struct mf_draft_tensor *tensor = &draft->tensor[k];
-            uint64_t numbers = 0;
 
-            if (digits_before((enum mf_type)tensor->from) <=
+            if (digits_before((enum mf_type)tensor->from) >
                 digits_after((enum mf_type)tensor->type))
-                continue;
-            mf_elements(tensor->dim, tensor->rank, &numbers);
-            out->rounded++;
-            out->rounded_numbers += numbers;
+                count_one(out, tensor->dim, tensor->rank);
         }
     }
+    if (out->rounded == 0)
+        count_renamed(outputs, out);
 }
 
 static enum mf_status resume_targets(struct mf_outputs *outputs)
