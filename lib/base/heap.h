@@ -65,7 +65,7 @@ struct mf_env {
     atomic_bool keeping;
     struct mf_scratch scratch;
     struct mf_inputs inputs;
-    struct mf_seen *seen; /* files next to open models; see settle.h */
+    struct mf_seen *seen; /* files next to open models; see steady.h */
 };
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and

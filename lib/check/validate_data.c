@@ -29,7 +29,7 @@
 #include "lib/check/data_members.h"
 #include "lib/check/data_pieces.h"
 #include "lib/check/data_rows.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 #define PIECES_MAX  1024
 #define FOOTER_SIZE sizeof(uint32_t) /* CRC-32 at the end of a file */
@@ -322,7 +322,7 @@ enum mf_status mf_data_check(struct mf_model *model)
     if (!isa)
         return model->env->error.status;
     for (unsigned round = 0;
-         status == MF_OK && mf_settle_next(model->env, &model, 1, &round);) {
+         status == MF_OK && mf_steady_next(model->env, &model, 1, &round);) {
         struct data_scanner scanner = { .model = model,
                                         .index = &model->index,
                                         .isa = isa };

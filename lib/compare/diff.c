@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/compare/compare.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 struct diff {
     struct mf_model *a, *b;
@@ -238,7 +238,7 @@ static enum mf_status compare_all(struct diff *diff)
     struct mf_model *const models[] = { diff->a, diff->b };
     struct mf_env *env = diff->a->env;
 
-    for (unsigned round = 0; mf_settle_next(env, models, 2, &round);) {
+    for (unsigned round = 0; mf_steady_next(env, models, 2, &round);) {
         if (diff->pair && compare_data(diff) != MF_OK)
             break;
         if (diff->valued)

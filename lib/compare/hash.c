@@ -23,7 +23,7 @@
 #include "lib/base/slices.h"
 #include "lib/base/timings.h"
 #include "lib/io/digest.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 struct hash {
     struct mf_env *env;
@@ -413,7 +413,7 @@ static enum mf_status hash_all_data(struct mf_model *model,
     hash.crew.work = model->info.data_size;
     if (status == MF_OK) {
         for (unsigned round = 0;
-             mf_settle_next(model->env, &model, 1, &round);) {
+             mf_steady_next(model->env, &model, 1, &round);) {
             mf_digest_restart(hash.digest[0]);
             mf_digest_add(hash.digest[0], prefix.at, prefix.size);
             mf_crew_run(&hash.crew, hash_all, &hash, 1);

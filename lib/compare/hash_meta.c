@@ -18,7 +18,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 /* The type of a file next to a model, after those of values. */
 #define TYPE_FILE (MF_VALUE_MIXED + 1)
@@ -254,7 +254,7 @@ enum mf_status mf_model_hash_metadata(struct mf_model *model,
     if (status == MF_OK) {
         meta.digest = mf_digest_new(env, kind);
         for (unsigned round = 0;
-             meta.digest && mf_settle_next(env, &model, 1, &round);)
+             meta.digest && mf_steady_next(env, &model, 1, &round);)
             hash(&meta, kind, out);
         status = env->error.status;
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/timings.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 /* ---- tensors ---- */
 
@@ -44,7 +44,7 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     tensor = sorted(model, MF_ORDER_SIZE);
     if (!tensor)
         return model->env->error.status;
-    for (unsigned round = 0; mf_settle_next(model->env, &model, 1, &round);)
+    for (unsigned round = 0; mf_steady_next(model->env, &model, 1, &round);)
         mf_hash_some(model, kind, tensor, model->index.tensor_count, digests);
     release_sorted(model, tensor);
     return model->env->error.status;
@@ -165,7 +165,7 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
     for (int i = 0; i < 8 && status == MF_OK && touched; i++) {
         status = mf_hash_sources(env, &only, 1, kind, out);
         if (status == MF_OK)
-            status = mf_source_settle(env, &source, &touched);
+            status = mf_source_steady(env, &source, &touched);
     }
     mf_source_close(&source);
     return status;

@@ -14,7 +14,7 @@
 #include "lib/compare/integers.h"
 #include "lib/compare/moments.h"
 #include "lib/compare/wide.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 #include "lib/write/convert.h"
 
 #define PIECE  ((size_t)512 * 1024)
@@ -401,7 +401,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     timed = mf_timed_begin(env, MF_PHASE_REST);
     status = prepare(&measurement, index, count);
     for (unsigned round = 0;
-         status == MF_OK && mf_settle_next(env, &model, 1, &round);)
+         status == MF_OK && mf_steady_next(env, &model, 1, &round);)
         status = measure(&measurement, index, count);
     status = env->error.status;
     mf_release(env, measurement.piece,

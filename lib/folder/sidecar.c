@@ -4,7 +4,7 @@
  */
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 #include <assert.h>
 #include <unistd.h>

@@ -330,7 +330,7 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
                    source->size, now);
 }
 
-enum mf_status mf_source_settle(struct mf_env *env, struct mf_source *source,
+enum mf_status mf_source_steady(struct mf_env *env, struct mf_source *source,
                                 bool *touched)
 {
     struct mf_source_times now;

@@ -117,7 +117,7 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
 /* The same.  *touched: true if something else of it was changed, which may be
  * its mode or a name, or its bytes with the time set back; from now on it is
  * compared with what it is now.  The caller has to read again what counts. */
-enum mf_status mf_source_settle(struct mf_env *env, struct mf_source *source,
+enum mf_status mf_source_steady(struct mf_env *env, struct mf_source *source,
                                 bool *touched);
 
 /* What tells a file from all others, whatever path led to it. */

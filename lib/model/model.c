@@ -11,8 +11,8 @@
 #include "lib/base/sort.h"
 #include "lib/base/timings.h"
 #include "lib/model/open_path.h"
-#include "lib/model/settle.h"
 #include "lib/model/shards.h"
+#include "lib/model/steady.h"
 
 /* ---- opening ---- */
 

@@ -15,7 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 /* No tokenizer has more bytes.  A larger file counts as changed whenever
  * anything of it was. */

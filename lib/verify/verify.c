@@ -6,7 +6,7 @@
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 const char *mf_verdict_name(enum mf_verdict verdict)
 {
@@ -147,7 +147,7 @@ static enum mf_status compare(struct mf_verification *work)
 
     if (work->imatrix)
         models[count++] = work->imatrix->model;
-    for (unsigned round = 0; mf_settle_next(work->env, models, count, &round);)
+    for (unsigned round = 0; mf_steady_next(work->env, models, count, &round);)
         mf_verify_compare(work);
     return work->env->error.status;
 }

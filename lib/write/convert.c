@@ -247,7 +247,7 @@ static enum mf_status write_outputs(struct mf_outputs *outputs,
     if (status == MF_OK)
         status = mf_outputs_transfer(outputs, crew);
     if (status == MF_OK)
-        status = mf_outputs_settle(outputs, crew);
+        status = mf_outputs_steady(outputs, crew);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         if (!outputs->verbatim)
             status = mf_output_write_footer(&outputs->output[i], crew);

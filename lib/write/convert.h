@@ -220,7 +220,7 @@ enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
 /* After the outputs were filled: MF_ERR_IO where an input has changed.  Where
  * one may have, because its mode, a name or its bytes with the time set back
  * were changed, everything is made again and compared with what was written. */
-enum mf_status mf_outputs_settle(struct mf_outputs *outputs,
+enum mf_status mf_outputs_steady(struct mf_outputs *outputs,
                                  struct mf_crew *crew);
 
 /* The error that an input did. */

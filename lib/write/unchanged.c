@@ -4,12 +4,12 @@
  *
  * Inputs are read for as long as the work takes.  An edit meanwhile would make
  * an output of two halves.  What shows that, and what to do where only the time
- * of the last change of status differs, is in lib/model/settle.h: the header is
+ * of the last change of status differs, is in lib/model/steady.h: the header is
  * parsed again, and then the outputs are made again without being written, and
  * compared.  No digest is kept of what was read, so that work costs nothing as
  * long as nobody touches its inputs.
  */
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 #include "lib/write/resume.h"
 
 enum mf_status mf_outputs_input_changed(const struct mf_outputs *outputs)
@@ -83,7 +83,7 @@ static enum mf_status make_again(struct mf_outputs *outputs,
     return status;
 }
 
-enum mf_status mf_outputs_settle(struct mf_outputs *outputs,
+enum mf_status mf_outputs_steady(struct mf_outputs *outputs,
                                  struct mf_crew *crew)
 {
     struct mf_env *env = outputs->env;
@@ -102,9 +102,9 @@ enum mf_status mf_outputs_settle(struct mf_outputs *outputs,
     while (touched) {
         touched = false;
         if (outputs->imatrix &&
-            mf_source_settle(env, &matrix, &touched) != MF_OK)
+            mf_source_steady(env, &matrix, &touched) != MF_OK)
             return env->error.status;
-        if (mf_settle_next(env, models, count, &round))
+        if (mf_steady_next(env, models, count, &round))
             touched = true;
         if (env->error.status != MF_OK ||
             (touched && make_again(outputs, crew) != MF_OK))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * settle.c - whether a model's files are still those that were read
+ * steady.c - whether a model's files are still those that were read
  */
-#include "lib/model/settle.h"
+#include "lib/model/steady.h"
 
 #include "lib/base/str.h"
 
@@ -90,7 +90,7 @@ static enum mf_status compare_header(struct mf_model *model, size_t file)
     return same ? MF_OK : changed(env);
 }
 
-enum mf_status mf_model_settle(struct mf_model *model, bool *again)
+enum mf_status mf_model_steady(struct mf_model *model, bool *again)
 {
     struct mf_env *env = model->env;
     bool touched;
@@ -99,7 +99,7 @@ enum mf_status mf_model_settle(struct mf_model *model, bool *again)
     for (size_t i = 0; i < model->file_count; i++) {
         struct mf_source *source = &model->file[i].source;
 
-        if (mf_source_settle(env, source, &touched) != MF_OK)
+        if (mf_source_steady(env, source, &touched) != MF_OK)
             return env->error.status;
         if (!touched)
             continue;
@@ -118,7 +118,7 @@ enum mf_status mf_model_settle(struct mf_model *model, bool *again)
 /* How often work is done for a file that somebody keeps touching. */
 #define ROUNDS 8
 
-bool mf_settle_next(struct mf_env *env, struct mf_model *const *models,
+bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
                     size_t count, unsigned *round)
 {
     bool again = *round == 0, touched;
@@ -128,7 +128,7 @@ bool mf_settle_next(struct mf_env *env, struct mf_model *const *models,
     if (env->error.status != MF_OK)
         return false;
     for (size_t i = 0; i<count && * round> 0; i++) {
-        if (mf_model_settle(models[i], &touched) != MF_OK ||
+        if (mf_model_steady(models[i], &touched) != MF_OK ||
             mf_seen_check(models[i]) != MF_OK)
             return false;
         again |= touched;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * settle.h - whether a model's files are still those that were read
+ * steady.h - whether a model's files are still those that were read
  *
  * A file's size and time of writing show most changes, but the time can be set
  * back.  The time of its last change of status cannot; but it also changes with
@@ -9,25 +9,25 @@
  * used it.  As long as nothing touches a file, this costs one fstat(2) for
  * each.
  */
-#ifndef MF_LIB_SETTLE_H
-#define MF_LIB_SETTLE_H
+#ifndef MF_LIB_STEADY_H
+#define MF_LIB_STEADY_H
 
 #include "lib/model/model.h"
 
 /* After data was read: MF_ERR_IO where a file was changed.  *again: where it
  * may have been; its header is the same, and what follows from its data has to
  * be computed again, and then this to be called again. */
-enum mf_status mf_model_settle(struct mf_model *model, bool *again);
+enum mf_status mf_model_steady(struct mf_model *model, bool *again);
 
 /* For a loop around work that reads these models, begun with `round` 0: whether
  * it has to be done (again).  False once it is done and the files are those
  * that were read, or after an error, which may be that somebody keeps touching
  * them.
  *
- *     for (unsigned round = 0; mf_settle_next(env, models, count, &round);)
+ *     for (unsigned round = 0; mf_steady_next(env, models, count, &round);)
  *         work(models);
  */
-bool mf_settle_next(struct mf_env *env, struct mf_model *const *models,
+bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
                     size_t count, unsigned *round);
 
 /* ---- files that were read next to a model, and closed ---- */
