@@ -15,17 +15,31 @@ struct advice {
 static const struct advice advices[] = {
 #define ADVICE(key, option, text) { key, option, text },
 #define CHOICE(key)
+#define ABSENT(key)
 #include "cli/advice.def"
 #undef ADVICE
 #undef CHOICE
+#undef ABSENT
 };
 
 static const char *const choices[] = {
 #define ADVICE(key, option, text)
 #define CHOICE(key) key,
+#define ABSENT(key)
 #include "cli/advice.def"
 #undef ADVICE
 #undef CHOICE
+#undef ABSENT
+};
+
+static const char *const absents[] = {
+#define ADVICE(key, option, text)
+#define CHOICE(key)
+#define ABSENT(key) key,
+#include "cli/advice.def"
+#undef ADVICE
+#undef CHOICE
+#undef ABSENT
 };
 
 static bool has_option(const struct run *run, const char *name)
@@ -38,12 +52,22 @@ static bool has_option(const struct run *run, const char *name)
     return false;
 }
 
-bool advice_is_choice(const struct mf_error *error)
+static bool is_among(const char *const *keys, size_t count, const char *rule)
 {
-    for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++)
-        if (strcmp(choices[i], error->rule) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(keys[i], rule) == 0)
             return true;
     return false;
+}
+
+bool advice_is_choice(const struct mf_error *error)
+{
+    return is_among(choices, sizeof(choices) / sizeof(*choices), error->rule);
+}
+
+bool advice_is_absent(const struct mf_error *error)
+{
+    return is_among(absents, sizeof(absents) / sizeof(*absents), error->rule);
 }
 
 const char *advice_for(const struct run *run, const struct mf_error *error)

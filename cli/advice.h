@@ -14,4 +14,7 @@ const char *advice_for(const struct run *run, const struct mf_error *error);
 /* The request was refused by choice, not because of the input: exit code 2. */
 bool advice_is_choice(const struct mf_error *error);
 
+/* Nothing in the input matches what was asked for: exit code 1. */
+bool advice_is_absent(const struct mf_error *error);
+
 #endif

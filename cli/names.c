@@ -53,8 +53,9 @@ void names_missing(struct run *run, const struct mf_model *model,
 {
     struct each_name each = { model, named, 0 };
 
-    report_usage(run, "%.200s: no %s '%.200s'%s", run->operand[0], words[named],
-                 name, nearest_word(name, next_name, &each).hint);
+    report_absent(run, "%.200s: no %s '%.200s'%s", run->operand[0],
+                  words[named], name,
+                  nearest_word(name, next_name, &each).hint);
 }
 
 /* Some name contains the pattern: '*' around it is missing. */
@@ -96,11 +97,11 @@ void names_unmatched(struct run *run, const struct mf_model *model,
     if (access(pattern, F_OK) == 0)
         pattern_is_file(run, named, pattern);
     else if (is_part(model, named, pattern))
-        report_usage(run,
-                     "%.200s: no %s matches '%.100s'; did you mean '*%.100s*'?",
-                     run->operand[0], words[named], pattern, pattern);
+        report_absent(
+            run, "%.200s: no %s matches '%.100s'; did you mean '*%.100s*'?",
+            run->operand[0], words[named], pattern, pattern);
     else
-        report_usage(run, "%.200s: no %s matches '%.200s'%s", run->operand[0],
-                     words[named], pattern,
-                     nearest_word(pattern, next_name, &each).hint);
+        report_absent(run, "%.200s: no %s matches '%.200s'%s", run->operand[0],
+                      words[named], pattern,
+                      nearest_word(pattern, next_name, &each).hint);
 }

@@ -12,8 +12,8 @@ enum named { NAMED_TENSOR, NAMED_KEY, NAMED_COLUMN };
 /* pattern: a glob, or NULL for all.  The name is terminated. */
 bool names_match(const char *pattern, struct mf_str name);
 
-/* report_usage: the model has no such name, or none that matches the pattern;
- * suggests the nearest. */
+/* report_absent: the model has no such name, or none that matches the pattern;
+ * suggests the nearest.  A pattern that is a file is report_usage. */
 void names_missing(struct run *run, const struct mf_model *model,
                    enum named named, const char *name);
 void names_unmatched(struct run *run, const struct mf_model *model,

@@ -167,6 +167,17 @@ void report_usage(struct run *run, const char *format, ...)
     report_alone(run, EXIT_USAGE, "argument", text, (struct advised){ "", 0 });
 }
 
+void report_absent(struct run *run, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report_alone(run, EXIT_NO, "absent", text, (struct advised){ "", 0 });
+}
+
 void report_no_env(struct run *run)
 {
     uint64_t limit = run->options->max_memory;
@@ -249,6 +260,8 @@ static int code_of(const struct mf_error *error)
         return EXIT_SIGNAL + progress_signal();
     if (error->status == MF_ERR_MEMORY || budget_is_limit(error))
         return EXIT_MEMORY;
+    if (advice_is_absent(error))
+        return EXIT_NO;
     return advice_is_choice(error) ? EXIT_USAGE : EXIT_INPUT;
 }
 

@@ -45,6 +45,10 @@ void report_no_room(struct run *run);
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The model has nothing of that name, or nothing that matches: exit code 1. */
+void report_absent(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* An input that is not a model (a manifest, a baseline) cannot be read. */
 void report_input(struct run *run, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -189,7 +189,7 @@ each <<END
 2 quantize model.gguf o.gguf q4km
 2 quantize --tensor-type a.*b[=q8_0 model.gguf o.gguf q8_0
 3 meta set good-base.gguf general.alignment=5
-2 meta unset good-base.gguf no.such.key
+1 meta unset good-base.gguf no.such.key
 2 tensors export good-base.gguf no.such.tensor -
 2 bench --quantize q8_0
 2 info --json --max-memory nothing model.gguf

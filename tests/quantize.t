@@ -411,8 +411,11 @@ says_weighted() {
 check "with a matrix it is said how many tensors it weighted" says_weighted
 check "a matrix of another model is what is blamed" blamed "$dir/other.dat"
 check "which has none of the tensors" grep -q "none of the 1 entries" "$dir/out"
-want=2
+want=1
 check "--include-weights that leaves no entry" refused --include-weights x \
+    --imatrix "$dir/one.dat" "$dir/f16.gguf" "$dir/no.gguf" q4_k
+want=2
+check "--exclude-weights that leaves none" refused --exclude-weights t3 \
     --imatrix "$dir/one.dat" "$dir/f16.gguf" "$dir/no.gguf" q4_k
 want=3
 unused() {

@@ -93,6 +93,18 @@ static enum mf_status mark_error(struct mf_env *env, enum mf_status status)
     return status;
 }
 
+static enum mf_status none_left(struct mf_env *env,
+                                const struct mf_imatrix_choice *choice)
+{
+    return choice->exclude_count > 0
+               ? mf_decline(env, MF_REASON_IMATRIX_ENTRIES, MF_NO_OFFSET,
+                            "no entry of the importance matrix is left: all "
+                            "are excluded")
+               : mf_decline(env, MF_REASON_NOTHING_MATCHED, MF_NO_OFFSET,
+                            "no entry of the importance matrix is left: no "
+                            "name matches");
+}
+
 enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
                                const struct mf_imatrix_choice *choice,
                                struct mf_imatrix **out)
@@ -112,10 +124,7 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
     mf_arena_init(&imatrix->arena, env);
     status = open_file(imatrix, path, choice);
     if (status == MF_OK && imatrix->count == 0)
-        status =
-            mf_decline(env, MF_REASON_IMATRIX_ENTRIES, MF_NO_OFFSET,
-                       "no entry of the importance matrix is left: no name "
-                       "matches");
+        status = none_left(env, choice);
     if (status == MF_OK)
         status = build_names(imatrix);
     if (status == MF_OK)

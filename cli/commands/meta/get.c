@@ -57,6 +57,7 @@ const struct command command_meta_get = {
     .examples = "modelfile meta get model.gguf general.architecture\n"
                 "modelfile meta get model.gguf tokenizer.chat_template\n"
                 "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n",
+    .exit_no = "the file has no such key",
     .options = table,
     .execute = meta_get,
 };

@@ -112,6 +112,7 @@ const struct command command_meta_list = {
     .examples = "modelfile meta list model.gguf\n"
                 "modelfile meta model.gguf 'tokenizer.*'\n"
                 "modelfile meta list model.apr --json --full\n",
+    .exit_no = "no key matches PATTERN",
     .options = table,
     .execute = meta_list,
     .check_operands = check_operands,

@@ -177,6 +177,7 @@ const struct command command_meta_unset = {
     .summary = "remove metadata",
     .examples =
         "modelfile meta unset model.gguf general.url general.source.url\n",
+    .exit_no = "the file has no such key",
     .options = table,
     .execute = meta_set,
     .writes = writes,

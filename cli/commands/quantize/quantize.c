@@ -253,6 +253,7 @@ const struct command command_quantize = {
         "modelfile quantize model.gguf - Q6_K --dry-run\n"
         "modelfile quantize model.gguf out.gguf Q4_K_M --tensor-type "
         "attn_v=q8_0\n",
+    .exit_no = "--include-weights: no entry of the matrix matches",
     .options = table,
     .execute = quantize,
     .writes = writes,

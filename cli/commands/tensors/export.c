@@ -71,6 +71,7 @@ const struct command command_tensors_export = {
         "modelfile tensors export model.gguf output_norm.weight norm.npy\n"
         "modelfile tensors export model.gguf output.weight - --raw | "
         "sha256sum\n",
+    .exit_no = "the model has no tensor NAME",
     .options = table,
     .execute = tensors_export,
     .writes = writes,

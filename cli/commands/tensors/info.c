@@ -421,6 +421,7 @@ const struct command command_tensors_info = {
                 "modelfile tensors model.gguf --totals --json\n"
                 "modelfile tensors model.gguf --tsv | cut -f1,3\n"
                 "modelfile tensors data.parquet     its column chunks\n",
+    .exit_no = "no tensor matches PATTERN",
     .options = table,
     .execute = tensors_info,
     .check_operands = check_operands,

@@ -348,6 +348,7 @@ const struct command command_tensors_stats = {
     .examples = "modelfile tensors stats model.gguf\n"
                 "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
+    .exit_no = "no tensor matches PATTERN",
     .options = table,
     .execute = tensors_stats,
     .check_operands = check_operands,
