@@ -118,7 +118,8 @@ struct options {
     bool force, dry_run, resume;
     bool one_file;
     bool tensors_only;
-    bool allow_missing; /* see missing.h */
+    bool allow_missing;     /* see missing.h */
+    const char *files_from; /* a list of paths; NULL: not given */
 };
 extern struct options shared_options; /* run->options points here */
 
@@ -156,6 +157,11 @@ extern const struct option common_options[];
 #define OPTION_TENSORS_ONLY                                                    \
     OPTION_FLAG("--tensors-only", shared_options.tensors_only,                 \
                 "of a pickle that names classes, only tensors")
+
+/* For a command that takes several files; see files_from.h. */
+#define OPTION_FILES_FROM                                                      \
+    OPTION_TEXT("--files-from", "LIST", shared_options.files_from,             \
+                "more FILEs, one per line of LIST; -: standard input")
 
 /* ---- parsing ---- */
 

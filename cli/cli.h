@@ -102,6 +102,8 @@ struct run {
     struct mf_str command_line; /* its words as given, a NUL after each */
     char **operand;
     size_t operand_count;
+    char **listed; /* paths of --files-from: see files_from.h */
+    size_t listed_count;
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;

@@ -246,17 +246,56 @@ struct mf_model *inputs_open(struct run *run, const char *path,
     return model;
 }
 
-static void show_model(struct run *run, enum mf_shards shards,
+static void open_model(struct run *run, enum mf_shards shards,
                        bool metadata_only, inputs_show_model *show)
 {
-    struct mf_model *model;
+    struct mf_model *model =
+        inputs_open(run, run->operand[0], shards, metadata_only);
 
-    answer_one_begin(run, run->operand[0]);
-    model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model)
         show(run, model);
     mf_model_close(model);
+}
+
+static void show_model(struct run *run, enum mf_shards shards,
+                       bool metadata_only, inputs_show_model *show)
+{
+    answer_one_begin(run, run->operand[0]);
+    open_model(run, shards, metadata_only, show);
     answer_one_end(run);
+}
+
+/* Whichever of the two functions is given. */
+static void each_listed(struct run *run, bool metadata_only,
+                        inputs_show_model *show,
+                        void (*show_file)(struct run *run))
+{
+    answer_begin(run);
+    answer_files_begin(run);
+    for (size_t i = 0; i <= run->listed_count; i++) {
+        if (i > 0)
+            run->operand[0] = run->listed[i - 1];
+        record_sample_begin();
+        answer_file_begin(run, run->operand[0]);
+        if (show_file)
+            show_file(run);
+        else
+            open_model(run, MF_SHARDS_AUTO, metadata_only, show);
+        answer_file_end(run);
+        record_sample_end(run);
+    }
+    answer_files_end(run);
+    answer_end(run);
+}
+
+void inputs_listed(struct run *run, bool metadata_only, inputs_show_model *show)
+{
+    each_listed(run, metadata_only, show, NULL);
+}
+
+void inputs_listed_files(struct run *run, void (*show)(struct run *run))
+{
+    each_listed(run, false, NULL, show);
 }
 
 void inputs_one(struct run *run, bool metadata_only, inputs_show_model *show)

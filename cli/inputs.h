@@ -43,6 +43,13 @@ typedef void inputs_show_model(struct run *run, struct mf_model *model);
 /* The one model of a command that takes a FILE: opens it and calls show. */
 void inputs_one(struct run *run, bool metadata_only, inputs_show_model *show);
 
+/* The same for operand[0] and each of run->listed, which becomes operand[0]. */
+void inputs_listed(struct run *run, bool metadata_only,
+                   inputs_show_model *show);
+
+/* The same for a command that opens them itself. */
+void inputs_listed_files(struct run *run, void (*show)(struct run *run));
+
 /* The same for a command that writes the whole model: any shard means all of
  * them, even if only an index or the file names list them. */
 void inputs_whole(struct run *run, inputs_show_model *show);

@@ -96,3 +96,39 @@ struct nearest nearest_word(const char *word, const char *(*next)(void *state),
     }
     return nearest;
 }
+
+/* Without its digits, so that item 1 is not taken for item 2. */
+static bool same_but_digits(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "0123456789");
+        b += strspn(b, "0123456789");
+        if (!*a || *a != *b)
+            return *a == *b;
+    }
+}
+
+struct nearest nearest_slip(const char *word, const char *(*next)(void *state),
+                            void *state, bool *exact)
+{
+    size_t size = strlen(word), best = 2 * LETTER + 1;
+    struct nearest nearest = { "" };
+    const char *candidate;
+
+    *exact = false;
+    while ((candidate = next(state)) != NULL && !*exact) {
+        size_t other = strlen(candidate), cost;
+
+        *exact = strcmp(word, candidate) == 0;
+        if (size < 8 || size > WORD_MAX || other > WORD_MAX || other < 8 ||
+            same_but_digits(word, candidate))
+            continue;
+        cost = distance(word, candidate);
+        if (cost < best) {
+            best = cost;
+            snprintf(nearest.hint, sizeof(nearest.hint), "; did you mean '%s'?",
+                     candidate);
+        }
+    }
+    return *exact ? (struct nearest){ "" } : nearest;
+}

@@ -126,6 +126,7 @@ static bool is_aside(const struct option *option)
     return option->set.choice == &shared_options.progress ||
            option->set.flag == &shared_options.force ||
            option->set.number == &shared_options.threads ||
+           option->set.text == &shared_options.files_from ||
            !option->help; /* another name of the one before */
 }
 

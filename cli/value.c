@@ -346,6 +346,32 @@ static void print_meta(struct printer *printer, struct mf_model *model,
     item(printer, &value);
 }
 
+static void print_edit(struct printer *printer, const struct mf_edit *edit)
+{
+    struct mf_value value = { .event = MF_EVENT_ITEM,
+                              .type = edit->type,
+                              .number = edit->number,
+                              .text = edit->text };
+
+    if (edit->type != MF_VALUE_ARRAY) {
+        item(printer, &value);
+        return;
+    }
+    value.event = MF_EVENT_BEGIN;
+    value.count = edit->count;
+    print_event(printer, &value);
+    value.event = MF_EVENT_ITEM;
+    value.type = edit->of;
+    for (uint64_t i = 0; i < edit->count && !is_done(printer); i++) {
+        if (edit->of == MF_VALUE_STRING)
+            value.text = ((const struct mf_str *)edit->elements)[i];
+        else
+            value.number = ((const union mf_number *)edit->elements)[i];
+        print_event(printer, &value);
+    }
+    end(printer);
+}
+
 /* ---- for the commands ---- */
 
 void value_text(struct run *run, struct mf_model *model, size_t index,
@@ -379,6 +405,28 @@ void value_plain(struct run *run, struct mf_model *model, size_t index,
     if (status != MF_OK)
         report_failure(run, "metadata");
     mf_values_close(values);
+}
+
+void value_edit_text(struct run *run, const struct mf_edit *edit)
+{
+    struct printer printer = { .run = run };
+
+    print_edit(&printer, edit);
+}
+
+void value_edit_json(struct run *run, const struct mf_edit *edit)
+{
+    struct printer printer = { .run = run, .json = true };
+
+    json_text(run, "type", mf_value_type_name(edit->type));
+    if (edit->type == MF_VALUE_ARRAY) {
+        json_text(run, "of", mf_value_type_name(edit->of));
+        json_number(run, "count", edit->count);
+    }
+    mf_json_key(&run->json, "value");
+    print_edit(&printer, edit);
+    if (edit->type == MF_VALUE_ARRAY)
+        json_bool(run, "truncated", edit->count > ELEMENTS_SHOWN);
 }
 
 void value_json_whole(struct run *run, struct mf_model *model, size_t index)

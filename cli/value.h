@@ -25,6 +25,10 @@ void value_json(struct run *run, struct mf_model *model, size_t index,
 void value_entry_json(struct run *run, struct mf_model *model, size_t index,
                       bool full);
 
+/* What an edit sets: as value_text, and as value_json. */
+void value_edit_text(struct run *run, const struct mf_edit *edit);
+void value_edit_json(struct run *run, const struct mf_edit *edit);
+
 /* Only the value, in full. */
 void value_json_whole(struct run *run, struct mf_model *model, size_t index);
 

@@ -165,6 +165,23 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
  * letter, some seconds for others. */
 #define MF_PATTERNS_MAX 4096
 
+/* ---- Metadata keys --------------------------------------------------------
+ */
+
+/* Goes through the keys of GGUF that some program reads, those of the model's
+ * architecture under its name; some come more than once.  No model of another
+ * format has any. */
+struct mf_known_keys {
+    const struct mf_model *model;
+    size_t index; /* private, as the rest; begin with zeros */
+    const char *rows;
+    size_t size;
+    char key[160];
+};
+
+/* The next one, valid until the next call; NULL at the end. */
+const char *mf_known_key_next(struct mf_known_keys *keys);
+
 /* ---- Files made from a model --------------------------------------------- */
 
 /* Writes a file, such as a picture of a model.  It appears when all of it is on

@@ -63,7 +63,7 @@ is usage-option-count tensors --top 0 good-base.gguf
 is usage-option-missing tensors good-base.gguf --sort
 is usage-flag-value info --json=1 good-base.gguf
 is usage-missing info
-is usage-many meta get good-base.gguf a b
+is usage-many tensors export good-base.gguf a b c
 is usage-json info --json
 
 # What is meant, or what to type instead.
@@ -89,11 +89,11 @@ is meant-many-shards merge --dry-run --quiet good-split-00001-of-00003.gguf \
 is meant-many-models merge good-split-00001-of-00003.gguf good-base.gguf \
     "$dir/o.gguf"
 is meant-no-command --json
-is meant-part tensors good-llama.gguf attn
-is meant-part-key meta good-llama.gguf general
-is meant-tensor-stats tensors stats good-llama.gguf output.weigth
-is meant-tensor-export tensors export good-llama.gguf output.weigth -
-is meant-key-unset meta unset good-llama.gguf general.nmae
+is meant-part tensors --quiet good-llama.gguf attn
+is meant-part-key meta --quiet good-llama.gguf general
+is meant-tensor-stats tensors stats --quiet good-llama.gguf output.weigth
+is meant-tensor-export tensors export --quiet good-llama.gguf output.weigth -
+is meant-key-unset meta unset --quiet good-llama.gguf general.nmae
 is meant-rule validate --explain tensor-overlap
 is meant-rule-near validate --explain tensor-overlp
 is meant-mix quantize good-llama.gguf "$dir/o.gguf" q4km

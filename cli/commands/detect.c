@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 #include "cli/describe.h"
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -58,6 +59,11 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
         show_text(run, path, &found);
 }
 
+static const struct option table[] = {
+    OPTION_FILES_FROM,
+    { 0 },
+};
+
 static void detect(struct run *run)
 {
     inputs_each(run, show, report_failure);
@@ -72,5 +78,7 @@ const struct command command_detect = {
     .summary = "show the format, version and byte order",
     .examples = "modelfile detect model.gguf\n"
                 "modelfile detect --json downloads/*\n",
+    .options = table,
     .execute = detect,
+    .check_operands = files_from_operands,
 };

@@ -9,6 +9,7 @@
 #include "cli/adapter.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/kinds.h"
@@ -25,6 +26,7 @@
 static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
+    OPTION_FILES_FROM,
     { 0 },
 };
 
@@ -495,4 +497,5 @@ const struct command command_info = {
                 "modelfile info --json a.gguf b.safetensors\n",
     .options = table,
     .execute = info,
+    .check_operands = files_from_operands,
 };

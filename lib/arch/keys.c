@@ -119,12 +119,16 @@ static struct type type_of(struct mf_str text, const char **per)
 
 /* ---- the key in the file ---- */
 
+bool mf_arch_is_whole_key(struct mf_str name)
+{
+    return mf_str_begins(name, "general.") ||
+           mf_str_begins(name, "tokenizer.") || mf_str_begins(name, "xielu.");
+}
+
 struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
                                          struct mf_str name)
 {
-    bool whole = mf_str_begins(name, "general.") ||
-                 mf_str_begins(name, "tokenizer.") ||
-                 mf_str_begins(name, "xielu.");
+    bool whole = mf_arch_is_whole_key(name);
     struct mf_arch_full_key out;
 
     assert(run->name.size + name.size + 2 <= sizeof(out.text));

@@ -164,6 +164,9 @@ struct mf_arch_full_key {
     char text[320];
     size_t size;
 };
+/* Whether the key is called so in the file, without the architecture's name. */
+bool mf_arch_is_whole_key(struct mf_str name);
+
 struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
                                          struct mf_str name);
 

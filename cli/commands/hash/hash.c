@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
@@ -36,6 +37,7 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_FILES_FROM,
     { 0 },
 };
 
@@ -220,4 +222,5 @@ const struct command command_hash = {
     .exit_no = "--check: a model differs from the manifest",
     .options = table,
     .execute = hash,
+    .check_operands = files_from_operands,
 };

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/report.h"
 
@@ -48,16 +49,17 @@ static bool set_type(struct mf_edit *edit, const char *name)
 }
 
 bool edit_value_find(const struct editing *editing, const char *key,
-                     struct mf_meta *out, const char **type)
+                     struct mf_meta *out, size_t *at, const char **type)
 {
     bool typed_keys = editing->values != MF_VALUES_TYPED;
     size_t size = strlen(key);
     struct mf_edit ignored;
 
     *type = "";
-    if (mf_meta_find(editing->model, key, size, out, NULL))
+    if (mf_meta_find(editing->model, key, size, out, at))
         return true;
     for (size_t i = 0; typed_keys && mf_meta_at(editing->model, i, out); i++) {
+        *at = i;
         if (out->key.size <= size || memcmp(out->key.at, key, size) != 0 ||
             out->key.at[size] != ':')
             continue;
@@ -198,9 +200,10 @@ static bool guess_type(const struct editing *editing, struct mf_edit *edit,
 {
     struct mf_meta meta;
     const char *type;
+    size_t at;
 
     edit->type = type_like(editing, value);
-    if (!edit_value_find(editing, edit->key, &meta, &type) ||
+    if (!edit_value_find(editing, edit->key, &meta, &at, &type) ||
         set_type(edit, type) || meta.type > MF_VALUE_F64)
         return true;
     edit->type = meta.type;
@@ -336,80 +339,93 @@ static bool set_elements(struct editing *editing, struct mf_edit *edit,
     return true;
 }
 
-/* A copy that can be split. */
-static bool copy_text(struct editing *editing, struct held *held,
+/* A terminated copy that can be cut. */
+static bool copy_text(struct editing *editing, struct textfile *out,
                       struct mf_str value)
 {
-    held->text.text = mf_env_resize(editing->run->env, NULL, 0, value.size + 1);
-    if (!held->text.text) {
+    out->text = mf_env_resize(editing->run->env, NULL, 0, value.size + 1);
+    if (!out->text) {
         report_failure(editing->run, editing->path);
         return false;
     }
-    memcpy(held->text.text, value.at, value.size);
-    held->text.text[value.size] = 0;
-    held->text.size = value.size;
+    memcpy(out->text, value.at, value.size);
+    out->text[value.size] = 0;
+    out->size = value.size;
     return true;
 }
 
-/* The text without its last newline. */
-static struct mf_str trim(struct textfile *file)
+/* Without its last newline.  A pipe can be read only once. */
+static bool read_file(struct editing *editing, struct held *held,
+                      const char *path)
 {
-    struct mf_str text = { file->text, file->size };
+    static const struct textkind kind = { .what = "the value",
+                                          .size_max = TEXTFILE_MAX };
+    struct textfile *file = &held->file;
 
-    if (text.size > 0 && file->text[text.size - 1] == '\n')
-        file->text[--text.size] = 0;
-    return text;
+    if (!held->read && !textfile_read(editing->run, path, &kind, file))
+        return false;
+    if (held->read)
+        return true;
+    held->read = true;
+    held->value_size = file->size;
+    if (file->size > 0 && file->text[file->size - 1] == '\n')
+        file->text[--held->value_size] = 0;
+    return true;
 }
 
 /* "@FILE" is the content of the file, "@@x" is "@x". */
 static bool set_value(struct editing *editing, struct mf_edit *edit,
                       struct held *held, const char *argument)
 {
-    static const struct textkind kind = { .what = "the value",
-                                          .size_max = TEXTFILE_MAX };
     bool file = argument[0] == '@' && argument[1] != '@';
     struct mf_str value = str_of(argument + (argument[0] == '@'));
 
-    if (file && !textfile_read(editing->run, value.at, &kind, &held->text))
+    if (file && !read_file(editing, held, value.at))
         return false;
     if (file)
-        value = trim(&held->text);
+        value = (struct mf_str){ held->file.text, held->value_size };
     if (edit->type == MF_VALUE_STRING) {
         edit->text = value;
         return true;
     }
     if (edit->type != MF_VALUE_ARRAY)
         return set_number(editing, edit, value, edit->type, &edit->number);
-    if (!file && !copy_text(editing, held, value))
-        return false;
-    return set_elements(editing, edit, held, value.size, file ? '\n' : ',');
+    return copy_text(editing, &held->text, value) &&
+           set_elements(editing, edit, held, value.size, file ? '\n' : ',');
 }
 
-void edit_value_release(struct editing *editing, struct held *held)
+void edit_value_release(struct run *run, struct held *held, bool file)
 {
-    textfile_release(editing->run, &held->text);
+    textfile_release(run, &held->key);
+    textfile_release(run, &held->text);
     if (held->elements)
-        mf_env_resize(editing->run->env, held->elements, held->elements_size,
-                      0);
+        mf_env_resize(run->env, held->elements, held->elements_size, 0);
+    held->elements = NULL;
+    if (file)
+        textfile_release(run, &held->file);
 }
 
 /* ---- arguments ---- */
 
-bool edit_value_parse(struct editing *editing, char *argument,
+bool edit_value_parse(struct editing *editing, const char *argument,
                       struct mf_edit *edit, struct held *held)
 {
-    char *equals = strchr(argument, '=');
+    const char *equals = strchr(argument, '=');
     bool given;
 
-    *edit = (struct mf_edit){ .key = argument };
     if (!equals) {
-        report_usage(editing->run, "'%.60s': expected KEY=VALUE", argument);
+        report_usage(editing->run, "'%.60s': expected KEY=VALUE%s", argument,
+                     access(argument, F_OK) == 0 ? ", and only files are given"
+                                                 : ", or a file that exists");
         return false;
     }
-    *equals = 0;
-    if (!cut_type(editing, argument, edit, &given))
+    if (!copy_text(editing, &held->key,
+                   (struct mf_str){ argument, (size_t)(equals - argument) }))
         return false;
-    if (!*argument) {
+    *edit = (struct mf_edit){ .key = held->key.text };
+    if (!cut_type(editing, held->key.text, edit, &given))
+        return false;
+    if (!*edit->key) {
         report_usage(editing->run, "missing key before '=%.60s'", equals + 1);
         return false;
     }

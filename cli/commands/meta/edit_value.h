@@ -10,7 +10,11 @@
 
 /* Memory that an edit points to. */
 struct held {
-    struct textfile text; /* of a file, or a copy of a list to be split */
+    struct textfile file; /* what @FILE names: read once for all models */
+    bool read;
+    size_t value_size;    /* of the file, without its last newline */
+    struct textfile key;  /* a copy that is cut */
+    struct textfile text; /* a copy of a list that is split */
     void *elements;
     size_t elements_size;
 };
@@ -28,11 +32,13 @@ struct editing {
 /* Finds the value of a key.  In formats whose keys include a type, KEY also
  * finds KEY:TYPE; *type is then the part after the colon, else "". */
 bool edit_value_find(const struct editing *editing, const char *key,
-                     struct mf_meta *out, const char **type);
+                     struct mf_meta *out, size_t *at, const char **type);
 
-/* Parses KEY=VALUE or KEY:TYPE=VALUE, in place; false after a report. */
-bool edit_value_parse(struct editing *editing, char *argument,
+/* Parses KEY=VALUE or KEY:TYPE=VALUE; false after a report. */
+bool edit_value_parse(struct editing *editing, const char *argument,
                       struct mf_edit *edit, struct held *held);
-void edit_value_release(struct editing *editing, struct held *held);
+
+/* Of one model; file: also what was read for all. */
+void edit_value_release(struct run *run, struct held *held, bool file);
 
 #endif

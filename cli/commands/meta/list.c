@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/describe.h"
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/names.h"
@@ -20,6 +21,7 @@ static const struct option table[] = {
     OPTION_FLAG("--full", options.full, "print arrays and strings in full"),
     OPTION_FLAG("--one-file", shared_options.one_file,
                 "this file only, not the first shard of its model"),
+    OPTION_FILES_FROM,
     { 0 },
 };
 
@@ -77,11 +79,18 @@ static void list_text(struct run *run, struct mf_model *model)
     }
 }
 
+static const char *first; /* of several files */
+
 static void show_list(struct run *run, struct mf_model *model)
 {
     struct mf_meta meta;
     size_t i = 0;
 
+    if (files_from_several(run) && !run->options->json) {
+        out_text(&run->out, run->operand[0] == first ? "" : "\n");
+        out_escaped(&run->out, str_of(run->operand[0]), "");
+        out_text(&run->out, "\n");
+    }
     while (mf_meta_at(model, i, &meta) && !matches(run, &meta))
         i++;
     if (run->operand_count > 1 && i == mf_model_info(model)->metadata_count)
@@ -92,14 +101,22 @@ static void show_list(struct run *run, struct mf_model *model)
         list_text(run, model);
 }
 
+/* With a list of files, the only operand is a pattern. */
+static bool is_file(const struct run *run, size_t index)
+{
+    return index == 0 && !run->options->files_from;
+}
+
 static bool check_operands(struct run *run)
 {
-    return names_one_file(run, NAMED_KEY);
+    return run->options->files_from ? files_from_sort(run, is_file)
+                                    : names_one_file(run, NAMED_KEY);
 }
 
 static void meta_list(struct run *run)
 {
-    inputs_one(run, true, show_list);
+    first = run->operand[0];
+    inputs_listed(run, true, show_list);
 }
 
 const struct command command_meta_list = {

@@ -3,10 +3,10 @@
  * set.c - modelfile meta set and unset: change metadata in a file
  */
 #include <string.h>
+#include <unistd.h>
 
-#include "cli/answer.h"
-#include "cli/cli.h"
-#include "cli/commands/meta/edit_value.h"
+#include "cli/commands/meta/changes.h"
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/names.h"
@@ -24,17 +24,19 @@ static const struct option table[] = {
     OPTION_FLAG("--force", options.force, "also if it adds an error"),
     OPTION_FLAG("--dry-run", shared_options.dry_run, "show what would be done"),
     OPTIONS_WORK,
+    OPTION_FILES_FROM,
     { 0 },
 };
 
-static bool parse_unset(struct editing *editing, char *key,
+static bool parse_unset(struct editing *editing, const char *key,
                         struct mf_edit *edit)
 {
     struct mf_meta meta;
     const char *type;
+    size_t at;
 
     *edit = (struct mf_edit){ .key = key, .unset = true };
-    if (edit_value_find(editing, key, &meta, &type))
+    if (edit_value_find(editing, key, &meta, &at, &type))
         return true;
     names_missing(editing->run, editing->model, NAMED_KEY, key);
     return false;
@@ -63,21 +65,35 @@ static void show(struct run *run, const struct mf_edit_result *result)
                    run->options->dry_run ? " (not written)" : "");
 }
 
+static void applied(struct editing *editing,
+                    const struct mf_edit_result *result)
+{
+    struct run *run = editing->run;
+
+    if (!result->in_place)
+        output_name_left(run, editing->path, NULL, 0);
+    if (result->changed > 0)
+        report_done(run, editing->path, "was changed");
+    show(run, result);
+}
+
 static void apply(struct editing *editing, struct mf_editor *editor)
 {
     struct run *run = editing->run;
     struct mf_edit_result result;
+    struct buffer changes = { 0 };
+    bool shown = changes_show(editing, &changes);
 
-    if (mf_editor_apply(editor, editing->edit, editing->count, &result) !=
-        MF_OK) {
+    if (shown && mf_editor_apply(editor, editing->edit, editing->count,
+                                 &result) != MF_OK) {
         report_failure(run, editing->path);
-        return;
+        shown = false;
     }
-    if (!result.in_place)
-        output_name_left(run, editing->path, NULL, 0);
-    if (result.changed > 0)
-        report_done(run, editing->path, "was changed");
-    show(run, &result);
+    if (shown) {
+        out_bytes(&run->out, changes.at ? changes.at : "", changes.size);
+        applied(editing, &result);
+    }
+    buffer_release(run, &changes);
 }
 
 /* All edits are parsed before anything is changed: the types of new values
@@ -89,7 +105,7 @@ static bool parse_edits(struct editing *editing, struct mf_editor *editor)
     struct mf_format_info format;
 
     editing->model = mf_editor_model(editor);
-    run->size = mf_model_info(editing->model)->file_size;
+    run->size += mf_model_info(editing->model)->file_size;
     if (formats_find(mf_model_info(editing->model)->format, &format))
         editing->values = format.values;
     for (size_t i = 0; i < editing->count && parsed; i++)
@@ -114,46 +130,113 @@ static void edit(struct editing *editing)
         report_failure(run, editing->path);
         return;
     }
-    if (parse_edits(editing, editor))
+    if (parse_edits(editing, editor)) {
+        changes_warn(editing);
         apply(editing, editor);
+    } else if (files_from_several(run)) {
+        report_remark(run, editing->path, "not changed");
+    }
     mf_editor_close(editor);
 }
 
 #define EDITS_MAX 256
 
-static void writes(struct run *run)
-{
-    sandbox_allow_file(&run->sandbox, run->operand[0]);
-}
+/* Of meta_set, which has EDITS_MAX of each. */
+static struct mf_edit *edits;
+static struct held *held;
 
-static void meta_set(struct run *run)
+/* Each file is changed as a whole, or not; one that cannot be does not stop the
+ * others. */
+static void edit_file(struct run *run)
 {
-    struct mf_edit edits[EDITS_MAX] = { 0 };
-    struct held held[EDITS_MAX] = { 0 };
     struct editing editing = { .run = run,
                                .path = run->operand[0],
                                .edit = edits,
                                .held = held,
                                .count = run->operand_count - 1 };
 
-    if (!inputs_editable(run, editing.path))
+    edit(&editing);
+    for (size_t i = 0; i < editing.count; i++)
+        edit_value_release(run, &held[i], false);
+}
+
+/* Before any file is changed. */
+static bool are_editable(struct run *run)
+{
+    bool editable = inputs_editable(run, run->operand[0]);
+
+    for (size_t i = 0; i < run->listed_count && editable; i++)
+        editable = inputs_editable(run, run->listed[i]);
+    return editable;
+}
+
+static void meta_set(struct run *run)
+{
+    struct mf_edit all_edits[EDITS_MAX] = { 0 };
+    struct held all_held[EDITS_MAX] = { 0 };
+
+    edits = all_edits;
+    held = all_held;
+    if (!are_editable(run))
         return;
-    if (editing.count > EDITS_MAX) {
+    if (run->operand_count - 1 > EDITS_MAX) {
         report_usage(run, "too many keys: at most %d can be changed at once",
                      EDITS_MAX);
         return;
     }
-    answer_one_begin(run, editing.path);
-    edit(&editing);
-    for (size_t i = 0; i < editing.count; i++)
-        edit_value_release(&editing, &held[i]);
-    answer_one_end(run);
+    inputs_listed_files(run, edit_file);
+    for (size_t i = 0; i < run->operand_count - 1; i++)
+        edit_value_release(run, &held[i], true);
+}
+
+static void writes(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, run->operand[0]);
+    for (size_t i = 0; i < run->listed_count; i++)
+        sandbox_allow_file(&run->sandbox, run->listed[i]);
+}
+
+/* ---- files and edits ---- */
+
+/* The first operand is a file unless it can only be an edit. */
+static bool is_file(const struct run *run, size_t index)
+{
+    const char *operand = run->operand[index];
+    bool edit = strchr(operand, '=') != NULL;
+
+    return index == 0 ? !edit || access(operand, F_OK) == 0
+                      : !edit && access(operand, F_OK) == 0;
+}
+
+static bool is_an_edit(const struct run *run, size_t index)
+{
+    return strchr(run->operand[index], '=') != NULL;
+}
+
+static bool sort_set(struct run *run)
+{
+    bool any = run->options->files_from != NULL;
+
+    for (size_t i = 0; i < run->operand_count; i++)
+        any = any || is_an_edit(run, i);
+    return !any || files_from_sort(run, is_file);
+}
+
+/* Keys look like names of files: all but the first operand are keys. */
+static bool is_first(const struct run *run, size_t index)
+{
+    return index == 0 && !run->options->files_from;
+}
+
+static bool sort_unset(struct run *run)
+{
+    return files_from_sort(run, is_first);
 }
 
 const struct command command_meta_set = {
     .name = "meta",
     .sub = "set",
-    .operands = "FILE KEY=VALUE...",
+    .operands = "FILE... KEY=VALUE...",
     .operands_min = 2,
     .operands_max = SIZE_MAX,
     .summary = "change metadata, in place if it fits",
@@ -162,9 +245,11 @@ const struct command command_meta_set = {
         "modelfile meta set model.gguf llama.context_length:u32=8192\n"
         "modelfile meta set model.gguf "
         "tokenizer.chat_template=@template.jinja\n"
-        "modelfile meta set model.gguf 'general.tags:string[]=chat,small'\n",
+        "modelfile meta set model.gguf 'general.tags:string[]=chat,small'\n"
+        "modelfile meta set *.gguf general.license=mit\n",
     .options = table,
     .execute = meta_set,
+    .check_operands = sort_set,
     .writes = writes,
 };
 
@@ -177,8 +262,9 @@ const struct command command_meta_unset = {
     .summary = "remove metadata",
     .examples =
         "modelfile meta unset model.gguf general.url general.source.url\n",
-    .exit_no = "the file has no such key",
+    .exit_no = "a file has no such key",
     .options = table,
     .execute = meta_set,
+    .check_operands = sort_unset,
     .writes = writes,
 };

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
@@ -55,6 +56,7 @@ static const struct option table[] = {
                 "explain a rule and what to do about it, or a known attack; "
                 "'attacks' lists these"),
     OPTIONS_WORK,
+    OPTION_FILES_FROM,
     { 0 },
 };
 
@@ -319,7 +321,8 @@ static bool check_options(struct run *run)
 /* A report must not replace what the run reads besides models. */
 static bool check_files(struct run *run)
 {
-    const char *read[] = { options.baseline, options.config };
+    const char *read[] = { options.baseline, options.config,
+                           shared_options.files_from };
 
     for (size_t i = 0; i < sizeof(read) / sizeof(*read); i++)
         if (report_file_is(read[i])) {
@@ -397,4 +400,5 @@ const struct command command_validate = {
     .options = table,
     .execute = validate,
     .writes = writes,
+    .check_operands = files_from_operands,
 };
