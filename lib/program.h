@@ -182,6 +182,32 @@ struct mf_known_keys {
 /* The next one, valid until the next call; NULL at the end. */
 const char *mf_known_key_next(struct mf_known_keys *keys);
 
+/* ---- Some of the tensors --------------------------------------------------
+ */
+
+/* Patterns are globs over whole names, as those that the command takes. */
+struct mf_selection {
+    const char *const *only, *const *skip;
+    size_t only_count, skip_count;
+    const char *const *strip; /* what names that begin with it lose */
+    size_t strip_count;
+};
+
+struct mf_selected {
+    size_t skipped, renamed;
+};
+
+/* Leaves the model only tensors that a pattern of `only` matches, or all if
+ * there is none, and of them those that no pattern of `skip` matches; then cuts
+ * the first text of `strip` with which a name begins.  Errors of tensors that
+ * are left out are forgotten.  For a model that was just opened, and is to be
+ * written: what was learnt from it before is out of date.  Fails if a pattern
+ * or text fits nothing, if nothing is left, or if two tensors would have one
+ * name. */
+enum mf_status mf_model_select(struct mf_model *model,
+                               const struct mf_selection *selection,
+                               struct mf_selected *out);
+
 /* ---- Files made from a model --------------------------------------------- */
 
 /* Writes a file, such as a picture of a model.  It appears when all of it is on

@@ -182,16 +182,29 @@ enum mf_reason mf_index_damage_reason(const struct mf_index *index)
     return MF_REASON_INPUT_CLASSES;
 }
 
+static bool keep_damage(struct mf_index *index, enum mf_rule rule,
+                        const char *name)
+{
+    struct mf_damage *damage = mf_arena_take(&index->arena, sizeof(*damage));
+
+    if (!damage)
+        return false;
+    *damage = (struct mf_damage){ name, rule, index->damage };
+    index->damage = damage;
+    return true;
+}
+
 static void add_finding(struct mf_index *index, enum mf_rule rule,
                         struct mf_finding finding, const char *format,
                         va_list arguments)
 {
     void *table = index->finding;
     size_t wanted = larger(2 * index->finding_count, 8);
+    bool damages = finding.severity == MF_ERROR && !index->opened;
 
     assert(finding.severity < MF_ERROR || mf_rules[rule].readers != 0);
-    if (finding.severity == MF_ERROR && !index->opened) {
-        index->damaged_by[rule] = true;
+    if (damages) {
+        index->damaged_by[rule]++;
         index->damage_count++;
     }
     if (finding.severity == MF_ERROR_ELSEWHERE)
@@ -202,9 +215,12 @@ static void add_finding(struct mf_index *index, enum mf_rule rule,
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
     finding.message = keep_message(index, format, arguments);
-    if (!finding.message || make_room(index->env, &table, index->finding_count,
-                                      &index->finding_room, sizeof(finding),
-                                      wanted, index->findings_max) != MF_OK) {
+    if (!finding.message ||
+        (damages && finding.tensor.at &&
+         !keep_damage(index, rule, finding.tensor.at)) ||
+        make_room(index->env, &table, index->finding_count,
+                  &index->finding_room, sizeof(finding), wanted,
+                  index->findings_max) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }
@@ -330,6 +346,20 @@ enum mf_status mf_index_build_names(struct mf_index *index)
         if ((first = mf_names_add(&index->tensor_names, i)) != MF_NOT_FOUND)
             note_duplicate_tensor(index, first, i);
     return index->status;
+}
+
+enum mf_status mf_index_rename(struct mf_index *index, size_t *first,
+                               size_t *second)
+{
+    *first = *second = MF_NOT_FOUND;
+    if (mf_names_init(&index->tensor_names, &index->arena,
+                      index->tensor_count) != MF_OK)
+        return index->env->error.status;
+    for (size_t i = 0; i < index->tensor_count && *first == MF_NOT_FOUND; i++) {
+        *first = mf_names_add(&index->tensor_names, i);
+        *second = i;
+    }
+    return MF_OK;
 }
 
 /* ---- metadata ---- */

@@ -83,6 +83,13 @@ enum mf_layout {
                          for */
 };
 
+/* An error about the tensor with this name, which is that of its record. */
+struct mf_damage {
+    const char *name;
+    enum mf_rule rule;
+    struct mf_damage *next;
+};
+
 struct mf_index {
     struct mf_env *env;
     struct mf_arena arena; /* keys, values, messages */
@@ -106,8 +113,10 @@ struct mf_index {
     uint32_t tally[MF_RULE_COUNT][MF_ERROR + 1];
     /* errors that keep the file from being converted: those that were found
      * before the model was open, but for MF_ERROR_ELSEWHERE */
-    bool damaged_by[MF_RULE_COUNT];
+    uint32_t damaged_by[MF_RULE_COUNT]; /* of each rule */
     size_t damage_count;
+    /* Those about a tensor, as far as findings are kept. */
+    struct mf_damage *damage;
     bool opened;
     /* of all shards but the first: checked, never shown */
     struct mf_meta *later_meta;
@@ -202,6 +211,11 @@ void mf_index_note_duplicate(struct mf_index *index,
 
 /* Builds the tables that find rows by name, and reports duplicates. */
 enum mf_status mf_index_build_names(struct mf_index *index);
+
+/* Builds that of the tensors again.  Stops at the first whose name another one
+ * has, with the rows of both; else they are MF_NOT_FOUND. */
+enum mf_status mf_index_rename(struct mf_index *index, size_t *first,
+                               size_t *second);
 
 /* ---- metadata ---- */
 

@@ -66,6 +66,23 @@ static void add_saturated(uint64_t *sum, uint64_t more)
         *sum = UINT64_MAX;
 }
 
+void mf_model_count(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    struct mf_model_info *info = &model->info;
+
+    info->tensor_count = index->tensor_count;
+    info->parameters = info->data_size = 0;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t elements = 0;
+
+        mf_elements(record->dim, record->rank, &elements);
+        add_saturated(&info->parameters, elements);
+        add_saturated(&info->data_size, record->size);
+    }
+}
+
 static void fill_info(struct mf_model *model)
 {
     const struct mf_index *index = &model->index;
@@ -79,7 +96,6 @@ static void fill_info(struct mf_model *model)
         .byte_order = index->kind.byte_order,
         .fastest_first = model->format->fastest_first != index->reversed,
         .has_tensors = !index->metadata_only,
-        .tensor_count = index->tensor_count,
         .metadata_count = index->meta_count,
         .shard_count = model->file_count,
         .data_offset = model->part[0].data_offset,
@@ -91,14 +107,7 @@ static void fill_info(struct mf_model *model)
         info->file_size += model->file[i].source.size;
         info->pending_edit |= model->file[i].source.overlay.count > 0;
     }
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-        uint64_t elements = 0;
-
-        mf_elements(record->dim, record->rank, &elements);
-        add_saturated(&info->parameters, elements);
-        add_saturated(&info->data_size, record->size);
-    }
+    mf_model_count(model);
 }
 
 /* What all formats share, once all headers have been parsed. */

@@ -56,6 +56,7 @@ struct mf_model {
     bool may_be_bare;      /* as in struct mf_open_options */
     bool bare;             /* only config.json is there: no tensor is known */
     bool incomplete;       /* a shard whose name does not lead to the others */
+    bool selected;         /* tensors were taken out or renamed: select.c */
     bool sidecar_template; /* a chat template next to the files was checked */
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
@@ -68,5 +69,8 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
                                     const struct mf_source *source,
                                     const struct mf_open_options *options,
                                     struct mf_model **out);
+
+/* Counts the tensors, their elements and bytes, for mf_model_info. */
+void mf_model_count(struct mf_model *model);
 
 #endif

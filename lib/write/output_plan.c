@@ -323,10 +323,11 @@ static bool is_verbatim(const struct mf_model *model,
                         const struct mf_convert_options *options)
 {
     return format == model->format && model->file_count == 1 &&
-           model->info.missing_count == 0 && !sharded(options) &&
-           !model->part[0].is_split && options->reserve == 0 &&
-           options->edit_count == 0 && options->names == MF_NAMING_KEEP &&
-           !options->lora && (!options->type || keeps_types(options)) &&
+           model->info.missing_count == 0 && !model->selected &&
+           !sharded(options) && !model->part[0].is_split &&
+           options->reserve == 0 && options->edit_count == 0 &&
+           options->names == MF_NAMING_KEEP && !options->lora &&
+           (!options->type || keeps_types(options)) &&
            (options->version == 0 || options->version == model->info.version);
 }
 

@@ -31,7 +31,8 @@ static struct {
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
     bool fp8_as_q8, mmproj, big_endian, remote, mistral, no_template;
     bool no_effect, supported;
-    const char *mix;   /* a type that only quantize makes, given to --type */
+    const char *mix; /* a type that only quantize makes, given to --type */
+    struct text_list only, skip, strip;
     bool default_name; /* neither OUT nor --outfile: OUT is a folder */
 } options;
 
@@ -84,6 +85,11 @@ static const struct option table[] = {
                 "add the adapter X times; default: 1"),
     OPTION_TEXT("--base", "FOLDER", options.base,
                 "where IN is an adapter: the model that it was made for"),
+    OPTION_LIST("--only", "PATTERN", options.only,
+                "only tensors that match; may be repeated, as the next two"),
+    OPTION_LIST("--skip", "PATTERN", options.skip, "not those that match"),
+    OPTION_LIST("--strip-prefix", "TEXT", options.strip,
+                "cut TEXT off names that begin with it"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
     OPTION_FLAG("--print-supported-models", options.supported,
@@ -362,6 +368,21 @@ static void remark_big_endian(struct run *run)
                       "big-endian machine reads");
 }
 
+/* By --only, --skip and --strip-prefix. */
+static void choose_tensors(void)
+{
+    static struct mf_selection selection;
+
+    selection = (struct mf_selection){ .only = options.only.at,
+                                       .only_count = options.only.count,
+                                       .skip = options.skip.at,
+                                       .skip_count = options.skip.count,
+                                       .strip = options.strip.at,
+                                       .strip_count = options.strip.count };
+    if (options.only.count + options.skip.count + options.strip.count > 0)
+        write_select(&selection);
+}
+
 static void convert(struct run *run)
 {
     double scale;
@@ -407,6 +428,7 @@ static void convert(struct run *run)
 
     if (options.mistral && !find_consolidated(run))
         return;
+    choose_tensors();
     remark_big_endian(run);
     if (options.outfile || options.default_name)
         write_model_named(run, &how, find_name);
@@ -436,7 +458,9 @@ const struct command command_convert = {
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
         "modelfile convert model.gguf Llama-3-8B/\n"
         "modelfile convert DeepSeek-V3/ DeepSeek-V3-bf16/ --type bf16\n"
+        "modelfile convert state.npz state.safetensors --skip 'labels*'\n"
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
+    .exit_no = "--only, --skip, --strip-prefix: a pattern matches nothing",
     .options = table,
     .execute = convert,
     .check_operands = check_operands,

@@ -25,7 +25,9 @@
 static struct mf_convert_options *how;
 static write_instead *instead;
 static write_name *find_name;
-static bool from_folder; /* of Hugging Face */
+static bool from_folder;                     /* of Hugging Face */
+static const struct mf_selection *selection; /* NULL: all tensors */
+static struct mf_selected selected;
 
 /* ---- output ---- */
 
@@ -107,6 +109,11 @@ static void show_text(struct run *run, const char *path,
     if (result->tensors_left_out > 0)
         out_format(out, ", %zu tensor%s dropped", result->tensors_left_out,
                    result->tensors_left_out == 1 ? "" : "s");
+    if (selected.skipped > 0)
+        out_format(out, ", %zu tensor%s skipped", selected.skipped,
+                   selected.skipped == 1 ? "" : "s");
+    if (selected.renamed > 0)
+        out_format(out, ", %zu renamed", selected.renamed);
     if (result->rescaled > 0)
         out_format(out, ", %zu pair%s with another scale than in the adapter",
                    result->rescaled, result->rescaled == 1 ? "" : "s");
@@ -146,6 +153,10 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "file_bytes", result->file_size);
     json_number(run, "left_out", result->left_out);
     json_number(run, "tensors_left_out", result->tensors_left_out);
+    if (selection) {
+        json_number(run, "skipped", selected.skipped);
+        json_number(run, "renamed", selected.renamed);
+    }
     if (result->gained > 0 || result->reordered) {
         json_number(run, "gained", result->gained);
         json_bool(run, "reordered", result->reordered);
@@ -249,6 +260,10 @@ static void write_out(struct run *run, struct mf_model *model)
     if (instead && instead(run, model))
         return;
     path = output_path(run->operand[1]);
+    if (selection && mf_model_select(model, selection, &selected) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return;
+    }
     if (!output_choose_names(run, model, path, how) ||
         (find_name && !(path = find_name(run, model, how))))
         return;
@@ -267,6 +282,11 @@ static void write_out(struct run *run, struct mf_model *model)
         show_json(run, path, &result);
     else if (run->options->dry_run || !output_is_stdout(path))
         show_text(run, path, &result);
+}
+
+void write_select(const struct mf_selection *wanted)
+{
+    selection = wanted;
 }
 
 void write_model_or(struct run *run, const struct mf_convert_options *options,

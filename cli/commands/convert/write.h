@@ -6,6 +6,7 @@
 #define MF_CLI_CONVERT_WRITE_H
 
 #include "cli/cli.h"
+#include "lib/program.h"
 
 /* Options of several of these commands. */
 #define OPTION_TO(variable)                                                    \
@@ -17,6 +18,9 @@
 #define OPTION_NONFINITE(variable)                                             \
     OPTION_FLAG("--allow-nonfinite", variable,                                 \
                 "write NaN and infinite values instead of refusing them")
+
+/* For the next write_model: only these tensors. */
+void write_select(const struct mf_selection *selection);
 
 /* Writes the model, --force and --dry-run regarded.  The operands are IN and
  * OUT. */
