@@ -175,8 +175,6 @@ static void meta_set(struct run *run)
     struct mf_edit all_edits[EDITS_MAX] = { 0 };
     struct held all_held[EDITS_MAX] = { 0 };
 
-    edits = all_edits;
-    held = all_held;
     if (!are_editable(run))
         return;
     if (run->operand_count - 1 > EDITS_MAX) {
@@ -184,9 +182,13 @@ static void meta_set(struct run *run)
                      EDITS_MAX);
         return;
     }
+    edits = all_edits;
+    held = all_held;
     inputs_listed_files(run, edit_file);
     for (size_t i = 0; i < run->operand_count - 1; i++)
         edit_value_release(run, &held[i], true);
+    edits = NULL;
+    held = NULL;
 }
 
 static void writes(struct run *run)
