@@ -4,17 +4,16 @@
  *
  * There is no env yet, so the memory is the system's, and of a fixed size.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "cli/files_from.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/inputs.h"
 #include "cli/report.h"
+#include "cli/room.h"
 
 /* Some 100,000 paths.  What is not used of it is no memory. */
 #define LIST_SIZE_MAX ((size_t)8 * 1024 * 1024)
@@ -35,13 +34,11 @@ static bool cannot(const struct list *list, const char *why)
 
 static void *take(const struct list *list, size_t size)
 {
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *at = room_take(size);
 
-    if (at != MAP_FAILED)
-        return at;
-    cannot(list, strerror(errno));
-    return NULL;
+    if (!at)
+        cannot(list, strerror(errno));
+    return at;
 }
 
 static bool read_text(struct list *list, int fd)
