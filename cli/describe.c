@@ -61,3 +61,8 @@ void dialect_text(struct out *out, const char *variant, uint32_t version,
     if (order == MF_BIG_ENDIAN)
         out_text(out, ", big-endian");
 }
+
+void byte_order_json(struct run *run, enum mf_byte_order order)
+{
+    json_text(run, "byte_order", order == MF_BIG_ENDIAN ? "big" : "little");
+}

@@ -26,4 +26,7 @@ struct type_text type_text(const struct mf_meta *meta);
 void dialect_text(struct out *out, const char *variant, uint32_t version,
                   uint32_t minor, enum mf_byte_order order);
 
+/* The member "byte_order". */
+void byte_order_json(struct run *run, enum mf_byte_order order);
+
 #endif

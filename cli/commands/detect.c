@@ -20,8 +20,7 @@ static void show_json(struct run *run, const struct mf_detection *found)
         mf_json_u64(&run->json, found->version);
     if (found->version_minor > 0)
         json_number(run, "version_minor", found->version_minor);
-    json_text(run, "byte_order",
-              found->byte_order == MF_BIG_ENDIAN ? "big" : "little");
+    byte_order_json(run, found->byte_order);
     json_number(run, "size", found->size);
     json_bool(run, "supported", found->supported);
     json_text(run, "note", found->note);

@@ -46,11 +46,6 @@ static struct totals add_up(const struct mf_model *model)
     return totals;
 }
 
-static const char *byte_order(const struct mf_model_info *info)
-{
-    return info->byte_order == MF_BIG_ENDIAN ? "big" : "little";
-}
-
 /* A Hugging Face model has in config.json what others have in their metadata.
  * If that file cannot be read, the rest is shown all the same. */
 static void read_config(struct run *run, struct mf_model *model,
@@ -143,7 +138,7 @@ static void show_json(struct run *run, struct mf_model *model,
     json_text(run, "format", info->format);
     json_text(run, "variant", info->variant);
     json_number(run, "version", info->version);
-    json_text(run, "byte_order", byte_order(info));
+    byte_order_json(run, info->byte_order);
     json_number(run, "parameters", info->parameters);
     mf_json_key(&run->json, "bits_per_weight");
     if (info->parameters > 0)
