@@ -114,9 +114,12 @@ FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
 # And what their tensors are called.
 NAMING   := lib/hub/naming_rows
 NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
+# Checks of a folder know the names of all models that those rows convert.
+CONVERTED := lib/folder/converted
+CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def lib/arch/model_types.def
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
-            $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(CODEC_OBJ)
+            $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -223,13 +226,17 @@ $(BUILD)/$(FAMILIES).c: $(FAMILY_ROWS) $(FAMILIES).awk
 	@mkdir -p $(@D)
 	@awk -f $(FAMILIES).awk $(FAMILY_ROWS) >$@
 
+$(BUILD)/$(CONVERTED).c: $(CONVERTED_ROWS) $(CONVERTED).awk
+	@mkdir -p $(@D)
+	@awk -f $(CONVERTED).awk $(CONVERTED_ROWS) >$@
+
 $(BUILD)/$(NAMING).c: $(NAMING_ROWS) lib/hub/naming.awk
 	@mkdir -p $(@D)
 	@LC_ALL=C awk -f lib/hub/naming.awk $(NAMING_ROWS) >$@
 
 # An architecture is one text, longer than every compiler has to take.
 $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o: %.o: %.c
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

@@ -65,4 +65,14 @@ same() { # FOLDER TYPE SHA256
     done
 } <"$listed"
 
+# validate knows each of them, whether or not it knows their tensors.
+known_type() { # FOLDER
+    "$modelfile" validate --json --require-known "$dir/folders/$1" >"$dir/out"
+    ! grep -q '"id":"MODEL-UNKNOWN"' "$dir/out"
+}
+for folder in "$dir/folders"/*/; do
+    folder=$(basename "$folder")
+    check "validate knows $folder" known_type "$folder"
+done
+
 finish

@@ -169,11 +169,12 @@ void mf_coverage_update(struct mf_model *model)
 {
     const struct mf_index *index = &model->index;
     const uint32_t *unknown = index->tally[MF_RULE_MODEL_UNKNOWN];
+    const uint32_t *generic = index->tally[MF_RULE_MODEL_GENERIC];
     const uint32_t *nameless = index->tally[MF_RULE_MODEL_ARCHITECTURE];
     bool known = true;
 
     for (int i = MF_NOTE; i <= MF_ERROR; i++)
-        known = known && unknown[i] == 0 && nameless[i] == 0;
+        known = known && unknown[i] + generic[i] + nameless[i] == 0;
     model->lacks =
         (index->tensor_count > 0 ? 0U : TENSORS) |
         (model->data_validated ? 0U : DATA) |

@@ -9,6 +9,7 @@
  *     sidecar           opening these files, and the list of their names
  *     folder_config     config.json
  *     folder_type       its model_type and sizes
+ *     converted         names of models that lib/hub converts
  *     folder_tensors    tensors, by families.def and config.json
  *     folder_tokens     tokenizer.json and ids of special tokens
  *     folder_templates  chat templates
@@ -82,6 +83,10 @@ struct mf_folder_type {
 
 /* The type that config.json names; NULL if there is no row for it. */
 const struct mf_folder_type *mf_folder_type(const struct mf_folder *folder);
+
+/* Model types and names of classes that lib/hub converts; NULL ends them.  Made
+ * from its rows when the library is built. */
+extern const char *const mf_folder_converted[];
 
 /* The key of a field in config.json. */
 const char *mf_folder_key(enum mf_folder_field field);

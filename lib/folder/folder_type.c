@@ -27,6 +27,14 @@ const struct mf_folder_type *mf_folder_type(const struct mf_folder *folder)
     return NULL;
 }
 
+static bool is_converted(const struct mf_folder_value *name)
+{
+    for (size_t i = 0; name->given && mf_folder_converted[i]; i++)
+        if (strcmp(mf_folder_converted[i], name->text) == 0)
+            return true;
+    return false;
+}
+
 static void note_type(struct mf_folder *folder)
 {
     const struct mf_folder_value *type = &folder->value[MF_FIELD_TYPE];
@@ -37,6 +45,11 @@ static void note_type(struct mf_folder *folder)
         mf_index_note(index, 0, MF_NOTE, MF_RULE_CONFIG_MISSING, MF_NO_OFFSET,
                       "config.json has no 'model_type', which transformers "
                       "needs");
+    else if (is_converted(type) || is_converted(&folder->value[MF_FIELD_CLASS]))
+        mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_GENERIC, MF_NO_OFFSET,
+                      "model type '%s' is known, but not what transformers "
+                      "needs of its tensors: generic checks only",
+                      mf_quote(text).text);
     else
         mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_UNKNOWN, MF_NO_OFFSET,
                       "model type '%s' is not known here: generic checks only",

@@ -102,7 +102,8 @@ static bool is_generic(const struct mf_model *model)
     struct mf_finding finding;
 
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-        if (strcmp(finding.rule, "MODEL-UNKNOWN") == 0)
+        if (strcmp(finding.rule, "MODEL-UNKNOWN") == 0 ||
+            strcmp(finding.rule, "MODEL-GENERIC") == 0)
             return true;
     return false;
 }
