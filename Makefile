@@ -175,6 +175,7 @@ $(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
 $(BUILD)/lib/lanes/product_portable.o: private OWN := -O3
+$(BUILD)/lib/compare/moments.o: private OWN := -O3
 ifneq (,$(X86_64))
 $(BUILD)/lib/lanes/scan_avx2.o: private OWN := -O3 -mavx2
 $(BUILD)/lib/lanes/scan_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl \

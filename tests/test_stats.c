@@ -214,6 +214,35 @@ static void what_is_not_finite_is_counted(void **state)
     assert_true(stats.min == 0 && stats.max == 0 && stats.l2 == 0);
 }
 
+/* A full batch of finite numbers takes another way than one with a NaN, of
+ * zeros, or whose squares are no doubles. */
+static void full_batches_with_any_number(void **state)
+{
+    enum { BATCH = 256, MANY = 5 * BATCH + 7 };
+    static double at[MANY];
+    struct mf_tensor_stats stats;
+
+    (void)state;
+    for (size_t i = BATCH; i < MANY; i++)
+        at[i] = i % 2 ? 3 : 1;
+    at[BATCH + 9] = NAN; /* of threes */
+    at[2 * BATCH + 9] = INFINITY;
+    at[2 * BATCH + 11] = -INFINITY;
+    at[4 * BATCH + 9] = 1e200;
+    stats = STATS("F64", at);
+    assert_int_equal(stats.count, MANY - 3);
+    assert_int_equal(stats.nans, 1);
+    assert_int_equal(stats.infinities, 2);
+    assert_int_equal(stats.zeros, BATCH);
+    assert_true(stats.min == 0 && stats.max == 1e200);
+    check_near(stats.l2, 1e200);
+    at[4 * BATCH + 9] = -3;
+    stats = STATS("F64", at);
+    assert_true(stats.min == -3 && stats.max == 3);
+    check_near(stats.mean, (4 * 2 * BATCH + 7 * 2 - 1 - 9 - 6) / (MANY - 3.0));
+    check_near(stats.l2, sqrt(4 * 5 * BATCH + 3 * 9 + 4 * 1 - 27));
+}
+
 /* Nor does the size of buffers. */
 static void no_number_of_threads_shows(void **state)
 {
@@ -258,6 +287,7 @@ int main(void)
         WITH_ENV(doubles_are_not_rounded),
         WITH_ENV(squares_do_not_overflow),
         WITH_ENV(batches_of_any_size_are_joined),
+        WITH_ENV(full_batches_with_any_number),
         WITH_ENV(what_is_not_finite_is_counted),
         WITH_ENV(no_number_of_threads_shows),
     };

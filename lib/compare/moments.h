@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * moments.h - mean and spread of floating-point numbers
+ * moments.h - extremes, mean and spread of floating-point numbers
  *
  * Numbers are taken in batches, each of which is gone over twice: for its mean,
  * and for the squares of the distances from that.  The sums of batches are
@@ -17,8 +17,11 @@
 
 #define MF_MOMENTS_BATCH 256
 
+/* Of no number: MF_MOMENTS_NONE. */
 struct mf_moments {
-    uint64_t count;
+    uint64_t count; /* finite numbers */
+    uint64_t zeros, nans, infinities;
+    double min, max;
     int exponent; /* of the mean, as in struct mf_scaled */
     double mean;  /* divided by 2^exponent; with what rounding left of it, for
                      means that differ little for their size */
@@ -27,11 +30,30 @@ struct mf_moments {
     struct mf_scaled squares;
 };
 
-/* Adds at most MF_MOMENTS_BATCH finite numbers, and changes them. */
-void mf_moments_add(struct mf_moments *sum, double *at, size_t count);
+#define MF_MOMENTS_NONE                                                        \
+    (struct mf_moments)                                                        \
+    {                                                                          \
+        .min = INFINITY, .max = -INFINITY                                      \
+    }
+
+/* Numbers on their way into sums, finite or not. */
+struct mf_batch {
+    double at[MF_MOMENTS_BATCH];
+    size_t count;
+};
+
+/* Adds numbers to the batch, and the batch to sum whenever it is full.  Where
+ * one call ends and the next begins does not show in the sums. */
+void mf_moments_floats(struct mf_moments *sum, struct mf_batch *batch,
+                       const float *values, size_t count);
+void mf_moments_doubles(struct mf_moments *sum, struct mf_batch *batch,
+                        const uint8_t *bytes, size_t count);
+
+/* Adds what is left in the batch. */
+void mf_moments_flush(struct mf_moments *sum, struct mf_batch *batch);
 
 /* Adds numbers that come after those of sum. */
-void mf_moments_join(struct mf_moments *sum, const struct mf_moments *more);
+void mf_moments_join(struct mf_moments *sum, const struct mf_moments *other);
 
 double mf_moments_mean(const struct mf_moments *sum);
 double mf_moments_deviation(const struct mf_moments *sum);

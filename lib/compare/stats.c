@@ -24,9 +24,13 @@
 struct sums {
     struct mf_integers integers;
     struct mf_moments moments;
-    uint64_t zeros, nans, infinities;
-    double min, max;
 };
+
+#define NO_SUMS                                                                \
+    (struct sums)                                                              \
+    {                                                                          \
+        .moments = MF_MOMENTS_NONE                                             \
+    }
 
 struct piece {
     const struct mf_record *record;
@@ -49,57 +53,10 @@ struct measurement {
     struct mf_tensor_stats *out;
 };
 
-/* Finite numbers on their way into sums. */
-struct batch {
-    double at[MF_MOMENTS_BATCH];
-    size_t count;
-};
-
-static void add_batch(struct sums *sums, struct batch *batch)
-{
-    mf_moments_add(&sums->moments, batch->at, batch->count);
-    batch->count = 0;
-}
-
-static void add_number(struct sums *sums, struct batch *batch, double value)
-{
-    sums->zeros += value == 0;
-    if (isnan(value)) {
-        sums->nans++;
-        return;
-    }
-    if (isinf(value)) {
-        sums->infinities++;
-        return;
-    }
-    sums->min = value < sums->min ? value : sums->min;
-    sums->max = value > sums->max ? value : sums->max;
-    batch->at[batch->count++] = value;
-    if (batch->count == MF_MOMENTS_BATCH)
-        add_batch(sums, batch);
-}
-
-static void add_floats(struct sums *sums, struct batch *batch,
-                       const float *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        add_number(sums, batch, (double)values[i]);
-}
-
-static void add_doubles(struct sums *sums, struct batch *batch,
-                        const uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        double value;
-
-        memcpy(&value, bytes + i * sizeof(value), sizeof(value));
-        add_number(sums, batch, value);
-    }
-}
-
 /* The rows in the buffer, of which the first is row `row`. */
 static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
-                               struct batch *batch, uint64_t row, size_t rows)
+                               struct mf_batch *batch, uint64_t row,
+                               size_t rows)
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t numbers = mf_recoding_numbers(recoding, row, rows);
@@ -115,9 +72,9 @@ static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
     }
     timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
     if (floats)
-        add_floats(&piece->sums, batch, floats, numbers);
+        mf_moments_floats(&piece->sums.moments, batch, floats, numbers);
     else if (recoding->from == MF_TYPE_F64)
-        add_doubles(&piece->sums, batch, bytes, numbers);
+        mf_moments_doubles(&piece->sums.moments, batch, bytes, numbers);
     else
         mf_integers_add(&piece->sums.integers, recoding->from, bytes, numbers);
     mf_timed_end(&worker->env, timed);
@@ -134,10 +91,10 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
         &measurement->model->file[piece->record->shard].source;
     uint64_t start = piece->record->offset + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
-    struct batch batch = { .count = 0 };
+    struct mf_batch batch = { .count = 0 };
 
     mf_worker_at(worker, piece->record->name);
-    piece->sums = (struct sums){ .min = INFINITY, .max = -INFINITY };
+    piece->sums = NO_SUMS;
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);
         uint64_t row = (piece->at + done) / recoding->in;
@@ -155,7 +112,7 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
             add_rows(worker, piece, &batch, row, some) != MF_OK)
             return worker->env.error.status;
     }
-    add_batch(&piece->sums, &batch);
+    mf_moments_flush(&piece->sums.moments, &batch);
     mf_worker_done(worker, piece->size);
     return MF_OK;
 }
@@ -164,11 +121,6 @@ static void join_sums(struct sums *sums, const struct sums *more)
 {
     mf_integers_join(&sums->integers, &more->integers);
     mf_moments_join(&sums->moments, &more->moments);
-    sums->zeros += more->zeros;
-    sums->nans += more->nans;
-    sums->infinities += more->infinities;
-    sums->min = more->min < sums->min ? more->min : sums->min;
-    sums->max = more->max > sums->max ? more->max : sums->max;
 }
 
 /* ---- results ---- */
@@ -214,18 +166,17 @@ static void finish_integers(const struct mf_integers *sums, enum mf_type type,
     out->l2 = mf_integers_norm(sums);
 }
 
-static void finish_floats(const struct sums *sums, struct mf_tensor_stats *out)
+static void finish_floats(const struct mf_moments *moments,
+                          struct mf_tensor_stats *out)
 {
-    const struct mf_moments *moments = &sums->moments;
-
     out->count = moments->count;
-    out->zeros = sums->zeros;
-    out->nans = sums->nans;
-    out->infinities = sums->infinities;
+    out->zeros = moments->zeros;
+    out->nans = moments->nans;
+    out->infinities = moments->infinities;
     if (moments->count == 0)
         return;
-    out->min = out->least.f64 = sums->min;
-    out->max = out->greatest.f64 = sums->max;
+    out->min = out->least.f64 = moments->min;
+    out->max = out->greatest.f64 = moments->max;
     out->mean = mf_moments_mean(moments);
     out->std = mf_moments_deviation(moments);
     out->l2 = mf_moments_norm(moments);
@@ -241,7 +192,7 @@ static void finish(struct measurement *measurement,
     if (mf_type_is_integer(type))
         finish_integers(&measurement->sums.integers, type, out);
     else
-        finish_floats(&measurement->sums, out);
+        finish_floats(&measurement->sums.moments, out);
 }
 
 static void join_piece(struct measurement *measurement,
@@ -251,7 +202,7 @@ static void join_piece(struct measurement *measurement,
 
     if (piece->at == 0) {
         measurement->number = piece->number;
-        *sums = (struct sums){ .min = INFINITY, .max = -INFINITY };
+        *sums = NO_SUMS;
     }
     join_sums(sums, &piece->sums);
     if (piece->last)
