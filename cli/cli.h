@@ -115,6 +115,7 @@ struct run {
     uint64_t size;               /* of all files opened */
     struct mf_io_stats other_io; /* of envs that were freed */
     bool lists_missing;          /* the answer has what is not read */
+    bool chooses_missing;        /* missing_show is called afterwards */
     size_t findings_max;         /* for each model; 0: the library's default */
     const char *done_to, *done;  /* which file was changed, and how; or NULL */
     const char *imatrix;         /* the importance matrix, or NULL */

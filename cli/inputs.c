@@ -242,7 +242,8 @@ struct mf_model *inputs_open(struct run *run, const char *path,
         report_failure(run, path);
         return NULL;
     }
-    missing_show(run, path, model);
+    if (!run->chooses_missing)
+        missing_show(run, path, model);
     return model;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/json.h"
 #include "cli/report.h"
+#include "lib/program.h"
 
 /* More remarks than anyone reads; --json has all of them. */
 #define REMARKS_MAX 100
@@ -31,30 +32,35 @@ static void show_json(struct run *run, const struct mf_model *model)
 }
 
 static void remark(struct run *run, const char *path,
-                   const struct mf_missed *missed)
+                   const struct mf_missed *missed, const char *what)
 {
     char text[512];
     size_t size = missed->name.size;
 
-    snprintf(text, sizeof(text), "'%.*s%s' is not read: %s",
+    snprintf(text, sizeof(text), "'%.*s%s' is %s: %s",
              (int)(size < NAME_SHOWN ? size : NAME_SHOWN), missed->name.at,
-             size > NAME_SHOWN ? "..." : "", missed->reason);
+             size > NAME_SHOWN ? "..." : "", what, missed->reason);
     report_remark(run, path, text);
 }
 
+typedef bool missed_at(const struct mf_model *model, size_t index,
+                       struct mf_missed *out);
+
 static void show_remarks(struct run *run, const char *path,
-                         const struct mf_model *model)
+                         const struct mf_model *model, missed_at *at,
+                         const char *what)
 {
-    size_t count = mf_model_info(model)->missing_count;
     struct mf_missed missed;
+    size_t count = 0;
     char text[64];
 
-    for (size_t i = 0; i < REMARKS_MAX && mf_missing_at(model, i, &missed); i++)
-        remark(run, path, &missed);
+    for (; at(model, count, &missed); count++)
+        if (count < REMARKS_MAX)
+            remark(run, path, &missed, what);
     if (count <= REMARKS_MAX)
         return;
-    snprintf(text, sizeof(text), "and %zu more are not read",
-             count - REMARKS_MAX);
+    snprintf(text, sizeof(text), "and %zu more are %s", count - REMARKS_MAX,
+             what);
     report_remark(run, path, text);
 }
 
@@ -66,7 +72,14 @@ void missing_show(struct run *run, const char *path,
     if (run->options->json)
         show_json(run, model);
     if (!run->lists_missing)
-        show_remarks(run, path, model);
+        show_remarks(run, path, model, mf_missing_at, "not read");
+}
+
+void missing_show_skipped(struct run *run, const char *path,
+                          const struct mf_model *model)
+{
+    show_remarks(run, path, model, mf_missing_skipped_at,
+                 "skipped, and could not be read");
 }
 
 void missing_list(struct run *run, const struct mf_model *model)

@@ -3,7 +3,7 @@
  * missing.h - what a model has and the library does not read
  *
  * inputs_open calls missing_show, so no command answers without saying what it
- * does not know of.
+ * does not know of.  A command that may not want it all sets chooses_missing.
  */
 #ifndef MF_CLI_MISSING_H
 #define MF_CLI_MISSING_H
@@ -19,6 +19,10 @@
  * command lists them by itself.  Nothing of a model opened for its metadata. */
 void missing_show(struct run *run, const char *path,
                   const struct mf_model *model);
+
+/* Remarks about what mf_model_select left out. */
+void missing_show_skipped(struct run *run, const char *path,
+                          const struct mf_model *model);
 
 /* Lines of an answer in text. */
 void missing_list(struct run *run, const struct mf_model *model);

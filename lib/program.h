@@ -195,18 +195,25 @@ struct mf_selection {
 
 struct mf_selected {
     size_t skipped, renamed;
+    size_t unread; /* of those that were skipped */
 };
 
 /* Leaves the model only tensors that a pattern of `only` matches, or all if
  * there is none, and of them those that no pattern of `skip` matches; then cuts
  * the first text of `strip` with which a name begins.  Errors of tensors that
- * are left out are forgotten.  For a model that was just opened, and is to be
- * written: what was learnt from it before is out of date.  Fails if a pattern
- * or text fits nothing, if nothing is left, or if two tensors would have one
- * name. */
+ * are left out are forgotten, and what mf_missing_at names is left out in the
+ * same way: then nobody misses it.  For a model that was just opened, and is to
+ * be written: what was learnt from it before is out of date.  Fails if a
+ * pattern or text fits nothing, if nothing is left, or if two tensors would
+ * have one name. */
 enum mf_status mf_model_select(struct mf_model *model,
                                const struct mf_selection *selection,
                                struct mf_selected *out);
+
+/* Of what mf_missing_at named, what was left out: mf_selected.unread rows, in
+ * the order of the file. */
+bool mf_missing_skipped_at(const struct mf_model *model, size_t index,
+                           struct mf_missed *out);
 
 /* ---- Files made from a model --------------------------------------------- */
 

@@ -231,7 +231,7 @@ else
 fi
 
 python=${TORCH_PYTHON:-python3}
-if "$python" -c 'import torch' >"$dir/out" 2>&1; then
+if "$python" -c 'import torch; torch.save' >"$dir/out" 2>&1; then
     "$python" -W ignore - "$dir" <<'END'
 import sys
 import torch

@@ -44,6 +44,7 @@ static void note_full(struct torch_walk *walk, const char *what)
                       "it and all that follows it: the pickle describes %s "
                       "than a checkpoint has",
                       what);
+        walk->index->missing.rest = walk->index->missing.count;
     }
     walk->full = true;
 }

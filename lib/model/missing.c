@@ -88,3 +88,14 @@ bool mf_missing_at(const struct mf_model *model, size_t index,
     *out = model->index.missing.row[index];
     return true;
 }
+
+bool mf_missing_skipped_at(const struct mf_model *model, size_t index,
+                           struct mf_missed *out)
+{
+    const struct mf_missing_table *table = &model->index.missing;
+
+    if (index >= table->skipped)
+        return false;
+    *out = table->row[table->count + index];
+    return true;
+}

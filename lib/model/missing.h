@@ -20,7 +20,10 @@ struct mf_index;
 struct mf_missing_table {
     struct mf_missed *row;
     size_t count, room;
-    bool allowed; /* mf_open_options.allow_missing */
+    size_t skipped; /* rows after those: the caller does not want them */
+    size_t rest;    /* number of a row that is for all that follows it, too, or
+                       0: nobody knows what that would be called */
+    bool allowed;   /* mf_open_options.allow_missing */
 };
 
 /* ---- for formats, while they parse ---- */

@@ -72,6 +72,7 @@ void mf_model_count(struct mf_model *model)
     struct mf_model_info *info = &model->info;
 
     info->tensor_count = index->tensor_count;
+    info->missing_count = index->missing.count;
     info->parameters = info->data_size = 0;
     for (size_t i = 0; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];
@@ -100,7 +101,6 @@ static void fill_info(struct mf_model *model)
         .shard_count = model->file_count,
         .data_offset = model->part[0].data_offset,
         .alignment = model->part[0].alignment,
-        .missing_count = index->missing.count,
     };
     count_findings(model);
     for (size_t i = 0; i < model->file_count; i++) {

@@ -5,7 +5,7 @@
  * Tensors are taken out of the index itself, before anything is planned: so it
  * is the same for every format, and what a format cannot carry is never asked
  * for.  Rows move up; the tables that count rows or refer to them are made
- * again.
+ * again.  What the file has and is not read is chosen by name likewise.
  */
 #include <assert.h>
 #include <fnmatch.h>
@@ -87,6 +87,40 @@ static void choose_rows(struct selecting *work, struct mf_selected *out)
         work->row[i] =
             is_wanted(work, work->index->tensor[i].name) ? next++ : GONE;
     out->skipped = work->index->tensor_count - next;
+}
+
+/* A name that no pattern can be held against in full stays. */
+static bool is_missed(struct selecting *work, size_t row)
+{
+    const struct mf_missing_table *missing = &work->index->missing;
+    const struct mf_missed *missed = &missing->row[row];
+
+    return is_wanted(work, missed->name.at) || row + 1 == missing->rest ||
+           strlen(missed->name.at) != missed->name.size;
+}
+
+/* Rows that are not wanted go behind the others. */
+static enum mf_status choose_missing(struct selecting *work,
+                                     struct mf_selected *out)
+{
+    struct mf_missing_table *missing = &work->index->missing;
+    struct mf_missed *gone =
+        mf_arena_take(&work->arena, (missing->count + 1) * sizeof(*gone));
+    size_t count = missing->count, kept = 0;
+
+    if (!gone)
+        return work->model->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        if (is_missed(work, i))
+            missing->row[kept++] = missing->row[i];
+        else
+            gone[out->unread++] = missing->row[i];
+    if (out->unread > 0)
+        memcpy(missing->row + kept, gone, out->unread * sizeof(*gone));
+    missing->count = kept;
+    missing->skipped = out->unread;
+    out->skipped += out->unread;
+    return MF_OK;
 }
 
 /* Of a tensor that goes, its errors go, too. */
@@ -212,10 +246,13 @@ static enum mf_status select_tensors(struct selecting *work,
         return status;
     choose_rows(work, out);
     move_rows(work);
+    status = choose_missing(work, out);
     for (size_t i = 0; i < work->index->tensor_count && status == MF_OK; i++)
         status = strip_name(work, i, out);
     if (status == MF_OK)
         status = check_used(work);
+    if (status == MF_OK && work->index->tensor_count == 0)
+        status = mf_missing_refuse(work->model);
     if (status == MF_OK && work->index->tensor_count == 0)
         status = mf_decline(work->model->env, MF_REASON_NOTHING_MATCHED,
                             MF_NO_OFFSET, "no tensor is left");

@@ -12,6 +12,7 @@
 #include "cli/formats.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "lib/program.h"
@@ -155,6 +156,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "tensors_left_out", result->tensors_left_out);
     if (selection) {
         json_number(run, "skipped", selected.skipped);
+        json_number(run, "skipped_unread", selected.unread);
         json_number(run, "renamed", selected.renamed);
     }
     if (result->gained > 0 || result->reordered) {
@@ -251,6 +253,22 @@ static void warn_of_rounding(struct run *run,
     report_remark(run, run->operand[0], text);
 }
 
+/* False after report_failure. */
+static bool choose_tensors(struct run *run, struct mf_model *model)
+{
+    const char *path = run->operand[0];
+    enum mf_status status;
+
+    if (!selection)
+        return true;
+    status = mf_model_select(model, selection, &selected);
+    missing_show(run, path, model);
+    missing_show_skipped(run, path, model);
+    if (status != MF_OK)
+        report_failure(run, path);
+    return status == MF_OK;
+}
+
 static void write_out(struct run *run, struct mf_model *model)
 {
     struct mf_convert_result result;
@@ -260,11 +278,8 @@ static void write_out(struct run *run, struct mf_model *model)
     if (instead && instead(run, model))
         return;
     path = output_path(run->operand[1]);
-    if (selection && mf_model_select(model, selection, &selected) != MF_OK) {
-        report_failure(run, run->operand[0]);
-        return;
-    }
-    if (!output_choose_names(run, model, path, how) ||
+    if (!choose_tensors(run, model) ||
+        !output_choose_names(run, model, path, how) ||
         (find_name && !(path = find_name(run, model, how))))
         return;
     from_folder = mf_converts_folder(model, how) || is_new_folder(path);
@@ -316,6 +331,7 @@ void write_model(struct run *run, const struct mf_convert_options *options)
     all.exceeds = warn_of_large;
     all.user = run;
     how = &all;
+    run->chooses_missing = selection != NULL;
     if (output_is_stdout(run->operand[1]) && is_sharded())
         report_usage(run, "several files cannot go to standard output");
     else if (output_fits(run, run->operand[1]) &&
