@@ -301,8 +301,8 @@ $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
 $(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
 $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
-# It reads its own symbols, by that information too.
-$(BUILD)/tests/test_profile_names: private SLIM :=
+# They read their own symbols, by that information too.
+$(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
 # Its tokenizers are small: no digest has a name.
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 

@@ -379,8 +379,12 @@ static void read_one(const struct mf_type_info *type, const char *format)
     assert_string_equal(tensor.type, type->name);
     assert_int_equal(tensor.parameters, 512);
     decoded = mf_tensor_stats(model, (size_t[]){ 0 }, 1, &stats) == MF_OK;
-    assert_int_equal(decoded, mf_kernel_find(type->name, NULL, &kernel));
-    if (decoded) {
+    if (!mf_kernel_find(type->name, NULL, &kernel)) {
+        /* Only integers, bools and f64 are read without a kernel, as they are. */
+        assert_true(!decoded || strchr("iub", type->name[0]) ||
+                    strcmp(type->name, "f64") == 0);
+    } else {
+        assert_true(decoded);
         assert_int_equal(kernel.block, type->block);
         assert_int_equal(kernel.size, type->size);
         assert_int_equal(tensor.data.size,

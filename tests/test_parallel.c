@@ -468,21 +468,21 @@ static void long_work_reports_progress(void **state)
 /* More than are looked at in one run. */
 #define ZEROS 3000
 
-/* Tensors of one zero each. */
+/* Tensors of two zeros each: a single one is no finding. */
 static size_t put_zeros(char *file, size_t room)
 {
     size_t size = 8;
 
     for (int i = 0; i < ZEROS; i++)
         size += (size_t)snprintf(file + size, room - size,
-                                 "%c\"t%d\":{\"dtype\":\"F32\",\"shape\":[1],"
+                                 "%c\"t%d\":{\"dtype\":\"F32\",\"shape\":[2],"
                                  "\"data_offsets\":[%d,%d]}",
-                                 i == 0 ? '{' : ',', i, 4 * i, 4 * i + 4);
+                                 i == 0 ? '{' : ',', i, 8 * i, 8 * i + 8);
     file[size++] = '}';
     for (int i = 0; i < 8; i++)
         file[i] = (char)((size - 8) >> 8 * i);
-    memset(file + size, 0, 4 * ZEROS);
-    return size + (size_t)4 * ZEROS;
+    memset(file + size, 0, 8 * ZEROS);
+    return size + (size_t)8 * ZEROS;
 }
 
 static bool until(void *user, const struct mf_progress *progress)
@@ -509,7 +509,7 @@ static void a_stopped_look_has_found_nothing(void **state)
 {
     static char file[ZEROS * 80];
     size_t size = put_zeros(file, sizeof(file));
-    uint64_t end = (uint64_t)4 * ZEROS * 9 / 10;
+    uint64_t end = (uint64_t)8 * ZEROS * 9 / 10;
     struct mf_options options = { .size = sizeof(struct mf_options),
                                   .progress = until,
                                   .progress_user = &end };

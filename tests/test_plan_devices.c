@@ -276,7 +276,7 @@ static void tensors_under_other_names_have_places(void **state)
         MF_OK);
     assert_int_equal(plan.device[0].weights, embedding);
     assert_int_equal(plan.device[1].weights,
-                     mf_model_info(model)->data_size - embedding);
+                     plan.line[MF_PLAN_WEIGHTS] - embedding);
     check_sums(&plan);
     mf_model_close(model);
 }

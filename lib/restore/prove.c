@@ -16,6 +16,7 @@
 #include "lib/hub/outtype.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/model/steady.h"
 #include "lib/restore/restore.h"
 
 #define WHOLE ((uint64_t)1 << 20) /* bytes of a short tensor */
@@ -378,6 +379,7 @@ enum mf_status mf_restore_prove(struct mf_restore *restore,
     mf_draft_init(&proof.draft, restore->env, restore->model->format);
     mf_arena_init(&proof.model.index.arena, restore->env);
     status = convert(&proof, stage);
+    mf_seen_forget(&proof.model);
     mf_arena_release(&proof.model.index.arena);
     mf_draft_release(&proof.draft);
     return status;

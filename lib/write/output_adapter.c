@@ -11,6 +11,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/hub/hub.h"
 #include "lib/hub/outtype.h"
+#include "lib/model/steady.h"
 #include "lib/write/convert.h"
 
 /* The folder of the model that the adapter was made for. */
@@ -113,6 +114,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
     model = model_of(outputs, options, &base);
     status = model ? mf_hub_convert_adapter(draft, &outputs->lora, model, &hub)
                    : outputs->env->error.status;
+    mf_seen_forget(&base.model);
     mf_source_close(&base.file.source);
     return status == MF_OK
                ? mf_draft_edit(draft, options->edits, options->edit_count)
