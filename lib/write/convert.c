@@ -166,8 +166,9 @@ static void count_renamed(const struct mf_outputs *outputs,
                           struct mf_convert_result *out)
 {
     const struct mf_index *index = &outputs->model->index;
+    bool renamed = outputs->renaming.made || outputs->computed;
 
-    for (size_t i = 0; outputs->renaming.made && i < index->tensor_count; i++)
+    for (size_t i = 0; renamed && i < index->tensor_count; i++)
         if (index->tensor[i].type == MF_TYPE_F64)
             count_one(out, index->tensor[i].dim, index->tensor[i].rank);
 }

@@ -75,8 +75,10 @@ struct mf_outputs {
      * replace any file except the inputs. */
     const struct stat *replaces;
     struct mf_renaming renaming;
-    struct mf_lora lora;       /* is merged, where it has a model */
-    char *base;                /* config.json of an adapter's model; or NULL */
+    bool computed;       /* all of a folder's tensors go through floats of 32
+                            bits */
+    struct mf_lora lora; /* is merged, where it has a model */
+    char *base;          /* config.json of an adapter's model; or NULL */
     struct mf_model *of_base;  /* that model, where it has tensors; or NULL */
     struct mf_stage stage;     /* a folder that they are in, or none */
     struct mf_restore restore; /* what else is in it */

@@ -228,6 +228,8 @@ enum mf_status mf_outputs_plan_hub(const char *path,
 
     out->finite_only = !options->allow_nonfinite && options->type;
     out->metadata = options->metadata;
+    out->computed =
+        !options->vocab_only && !options->only_mtp && !options->projector;
     if (status == MF_OK)
         status = mf_outputs_make(out, format, path, count, count > 1);
     if (status == MF_OK)
