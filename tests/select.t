@@ -96,6 +96,20 @@ not_carried() {
 }
 check "what the target cannot carry can be skipped" not_carried
 
+advice() {
+    for command in convert dequantize quantize; do
+        [ $command = quantize ] && set -- q8_0
+        ends 3 $command --quiet u8.safetensors o.gguf "$@" --force &&
+            grep -q "cannot carry tensor 'a'" err || return
+        if [ $command = convert ]; then
+            grep -q '; --skip PATTERN leaves it out$' err
+        else
+            grep -q "; 'modelfile convert --skip PATTERN' leaves it out$" err
+        fi || return
+    done
+}
+check "and that is the advice" advice
+
 # Two of them.
 sed 's/"F32","shape":\[1\]/"U8","shape":[4]/; s/}}$/},"c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]},"d":{"dtype":"F32","shape":[0],"data_offsets":[6,6]}}/' \
     head >head2

@@ -145,12 +145,12 @@ static enum mf_status plan_output(struct quantizing *work,
                 ? MF_NO_TYPE_ID
                 : draft->format->type_id((enum mf_type)tensor->type);
         if (tensor->type_id == MF_NO_TYPE_ID)
-            return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED,
-                              MF_NO_OFFSET, "%s cannot carry tensor '%s' as %s",
-                              draft->format->name, mf_quote(tensor->name).text,
-                              tensor->type == MF_TYPE_UNKNOWN
-                                  ? "it is"
-                                  : mf_types[tensor->type].name);
+            return mf_decline(
+                draft->env, mf_draft_type_reason((enum mf_type)tensor->type),
+                MF_NO_OFFSET, "%s cannot carry tensor '%s' as %s",
+                draft->format->name, mf_quote(tensor->name).text,
+                tensor->type == MF_TYPE_UNKNOWN ? "it is"
+                                                : mf_types[tensor->type].name);
     }
     return mf_draft_plan(draft);
 }

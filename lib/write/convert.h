@@ -103,6 +103,10 @@ struct mf_outputs {
 /* Refuses a model whose tensors nothing reads. */
 enum mf_status mf_draft_check_source(struct mf_model *model);
 
+/* Why a format cannot carry a tensor of the type: whether floats can stand for
+ * its values. */
+enum mf_reason mf_draft_type_reason(enum mf_type type);
+
 /* How many tensors the model has under the names that the new file will have;
  * renaming NULL: its own. */
 size_t mf_draft_source_count(const struct mf_model *model,

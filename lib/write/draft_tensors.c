@@ -74,21 +74,25 @@ static enum mf_type wider_type(enum mf_type type)
 }
 
 /* Only what stands for floats can become floats. */
+enum mf_reason mf_draft_type_reason(enum mf_type type)
+{
+    return mf_type_is_quantized(type) || wider_type(type) != MF_TYPE_UNKNOWN
+               ? MF_REASON_TYPE_NOT_CARRIED
+               : MF_REASON_TYPE_MISSING;
+}
+
 static enum mf_status refuse_type(const struct mf_draft *draft,
                                   const struct mf_model *model,
                                   const struct mf_draft_tensor *tensor,
                                   const char *name)
 {
     enum mf_type type = (enum mf_type)tensor->from;
-    bool has_floats =
-        mf_type_is_quantized(type) || wider_type(type) != MF_TYPE_UNKNOWN;
 
-    return mf_decline(
-        draft->env,
-        has_floats ? MF_REASON_TYPE_NOT_CARRIED : MF_REASON_TYPE_MISSING,
-        tensor->made ? MF_NO_OFFSET : model->index.tensor[tensor->record].entry,
-        "%s cannot carry tensor '%s', which is %s", draft->format->name,
-        mf_quote(tensor->name).text, name);
+    return mf_decline(draft->env, mf_draft_type_reason(type),
+                      tensor->made ? MF_NO_OFFSET
+                                   : model->index.tensor[tensor->record].entry,
+                      "%s cannot carry tensor '%s', which is %s",
+                      draft->format->name, mf_quote(tensor->name).text, name);
 }
 
 /* As llama.cpp's converter has it: a norm counts as a vector even when it has
