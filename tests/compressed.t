@@ -172,4 +172,12 @@ unknown() {
 check "another method is refused" unknown dequantize made/awq o.gguf --names keep
 check "also by --type" unknown convert made/awq a.safetensors --type bf16
 check "and as a folder" unknown convert made/awq made/awq.d/ --type bf16
+# Its input scales belong to the weights.
+smooth() {
+    cp -r made/nvfp4 made/smooth &&
+        sed 's/"NVFP4"/"W8A8_SQ_PER_CHANNEL"/' made/nvfp4/config.json >made/smooth/config.json
+    run convert made/smooth o.safetensors --type bf16 --force 2>err
+    [ $? = 3 ] && grep -q "the algorithm 'W8A8_SQ_PER_CHANNEL' of quantization_config is not" err
+}
+check "an algorithm of modelopt that is not known is refused" smooth
 finish

@@ -229,6 +229,25 @@ static enum mf_status read_method(struct mf_compressed *compressed,
     return refuse(compressed->env, "the method", method);
 }
 
+/* Others of modelopt have scales that no method here multiplies by, such as
+ * those of inputs that AWQ and SmoothQuant moved out of the weights. */
+static enum mf_status check_algorithm(struct mf_compressed *compressed,
+                                      const struct mf_node *algorithm)
+{
+    static const char *const known[] = {
+        "FP8",   "FP8_PB_WO",   "FP8_PER_CHANNEL_PER_TOKEN",
+        "NVFP4", "W4A16_NVFP4", "MIXED_PRECISION"
+    };
+
+    if (compressed->method != MF_COMPRESSION_MODELOPT || !algorithm ||
+        algorithm->kind != MF_NODE_STRING)
+        return MF_OK;
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (mf_node_is(algorithm, known[i]))
+            return MF_OK;
+    return refuse(compressed->env, "the algorithm", algorithm->text);
+}
+
 /* The name of what made hf_quant_config.json, in lower case. */
 static struct mf_str producer(struct mf_arena *arena,
                               const struct mf_node *file)
@@ -261,5 +280,8 @@ enum mf_status mf_compressed_open(struct mf_compressed *compressed,
         method = producer(recipe->arena, file);
     compressed->nvfp4 =
         keeps_nvfp4(config, mf_node_at(file, "quantization"), method);
-    return method.size > 0 ? read_method(compressed, config, method) : MF_OK;
+    if (method.size > 0 && read_method(compressed, config, method) != MF_OK)
+        return recipe->env->error.status;
+    return check_algorithm(compressed, either(mf_node_at(file, "quantization"),
+                                              config, "quant_algo"));
 }
