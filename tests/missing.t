@@ -138,6 +138,13 @@ lists() {
 }
 check "info and tensors info list them and end with 0" lists
 
+plans() {
+    ends 3 plan "$dir/a.pt" --as Q4_K_M && names "$dir/err" sparse &&
+        grep -q '; other models are planned as they are: without --as, ' "$dir/err" &&
+        ends 0 plan "$dir/a.pt" && names "$dir/err" sparse quantized
+}
+check "plan names them, and says what can be planned" plans
+
 json() {
     for command in "info" "tensors info" "hash" "hash --allow-missing" \
         "tensors stats" "validate" \

@@ -57,9 +57,9 @@ static enum mf_status list_model(struct mf_draft *draft, struct mf_model *model,
     if (mf_hub_applies(model, draft->format))
         return mf_hub_outline(draft, model, &options);
     if (model->format != draft->format)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "neither a GGUF file nor a Hugging Face folder that "
-                       "becomes one");
+        return mf_decline(model->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
+                          "neither a GGUF file nor a Hugging Face folder that "
+                          "becomes one");
     draft->version = model->info.version;
     draft->any_type = true;
     if (mf_carry_metadata(draft, model, &left_out) != MF_OK ||
