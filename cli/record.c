@@ -198,6 +198,7 @@ void record_close(struct run *run)
 {
     struct record *record = &the_record;
     struct sha256_text fingerprint;
+    bool dropped;
 
     if (!record->on)
         return;
@@ -206,8 +207,10 @@ void record_close(struct run *run)
             rmdir(record->folder.path);
         return;
     }
-    /* A mistyped command leaves no record: the next one can use the folder. */
-    if (run->code == EXIT_USAGE)
+    /* A mistyped command leaves no record: the next one can use the folder.  A
+     * grid has results all the same where one type of it was refused. */
+    dropped = run->code == EXIT_USAGE && record->results_count == 0;
+    if (dropped)
         record_folder_drop(&record->folder);
     sample_all(run);
     record_snapshot(run->env);
@@ -216,7 +219,7 @@ void record_close(struct run *run)
     record_folder_end(&record->folder);
     release_times(run, &record->times);
     power_close(&record->power);
-    if (record->folder.error && run->code != EXIT_USAGE)
+    if (record->folder.error && !dropped)
         report_failed(run);
     else if (!record->folder.error)
         report_recorded(run, fingerprint.at);

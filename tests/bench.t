@@ -231,7 +231,7 @@ fi
 document() {
     MODELFILE_GGUF_TOOLS=$(command -v false) quick --json --type q8_0 \
         --quantize Q8_0 --quantize IQ2_XXS "$dir/model.gguf"
-    [ "$code" = 3 ] && node -e '
+    [ "$code" = 2 ] && node -e '
         const { files: [d], run } = JSON.parse(
             require("fs").readFileSync(0, "utf8"));
         const ok = (fits, what) => { if (!fits) throw new Error(what); };

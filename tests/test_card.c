@@ -69,10 +69,21 @@ __attribute__((format(printf, 1, 2))) static void show(const char *format, ...)
     assert_true(strlen(shown) + 1 < sizeof(shown));
 }
 
+/* With a point, wherever the test runs. */
+static void show_double(double value)
+{
+    char *end = shown + strlen(shown);
+
+    show("%g", value);
+    end += strcspn(end, ",");
+    if (*end)
+        *end = '.';
+}
+
 static void show_number(enum mf_value_type type, union mf_number number)
 {
     if (type == MF_VALUE_F32)
-        show("%g", number.f64);
+        show_double(number.f64);
     else if (type == MF_VALUE_BOOL)
         show("%s", number.boolean ? "true" : "false");
     else

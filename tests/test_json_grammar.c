@@ -6,6 +6,7 @@
  * expression and their values against strtod: none of them shares a line with
  * the tokenizer.
  */
+#include <locale.h>
 #include <math.h>
 #include <regex.h>
 
@@ -191,10 +192,24 @@ static void numbers_have_the_type_that_holds_them(void **state)
     }
 }
 
+/* As in C's locale, wherever the test runs. */
+static double expected_of(const char *text)
+{
+    char *name = strdup(setlocale(LC_NUMERIC, NULL));
+    double value;
+
+    assert_non_null(name);
+    setlocale(LC_NUMERIC, "C");
+    value = strtod(text, NULL);
+    setlocale(LC_NUMERIC, name);
+    free(name);
+    return value;
+}
+
 static void check_double(const char *text)
 {
     struct mf_json json = digits(text);
-    double expected = strtod(text, NULL);
+    double expected = expected_of(text);
     union mf_number number;
 
     assert_int_equal(mf_json_number(&json, &number), MF_VALUE_F64);
