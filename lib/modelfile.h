@@ -947,6 +947,8 @@ struct mf_convert_options {
     void *user;
 };
 
+#define MF_ASSUMED_MAX 16
+
 struct mf_convert_result {
     const char *format;
     size_t file_count;
@@ -959,6 +961,11 @@ struct mf_convert_result {
     bool reordered;
     size_t gained;
     bool back_without_mtp;
+    /* Of it, too: names in config.json, with dots where they are in objects,
+     * whose values are the usual ones of the family, because the GGUF file does
+     * not hold the model's. Their text is never released. */
+    struct mf_str assumed[MF_ASSUMED_MAX];
+    size_t assumed_count;
     /* Of an adapter: pairs that PEFT scales by a factor of their own
      * (alpha_pattern, use_rslora), for which GGUF has no place. */
     size_t rescaled;

@@ -267,4 +267,28 @@ listed() {
 }
 check "all classes are listed" listed
 
+# On the way back, factors of llama3 are not in the file.
+cp -r "$folders/$mixtral" "$work/scaled"
+sed 's/^{/{"rope_scaling": {"rope_type": "llama3", "factor": 32.0,/
+    s/"rope_type": "llama3",/& "low_freq_factor": 1.0, "high_freq_factor": 4.0,/
+    s/"factor": 32.0,/& "original_max_position_embeddings": 8192},/' \
+    "$folders/$mixtral/config.json" >"$work/scaled/config.json"
+# noted TEXT FOLDER [OPTION...]: where a file of the folder becomes one again.
+noted() {
+    text=$1 folder=$2
+    shift 2
+    rm -rf "$work/again"
+    "$modelfile" convert -q "$folder" "$work/noted.gguf" --force >"$work/o" &&
+        "$modelfile" convert "$@" "$work/noted.gguf" "$work/again/" \
+            >"$work/o" 2>&1
+    grep -q "$text" "$work/o"
+}
+check "values that a GGUF file does not hold are named" \
+    noted "config.json: rope_scaling.low_freq_factor, .* are the family's \
+usual values: the GGUF file does not hold the model's" "$work/scaled"
+check "and are in JSON" noted '"assumed":\["rope_scaling.low_freq_factor",' \
+    "$work/scaled" --json
+check "where there are none, none is" \
+    noted '"tensors_left_out":0,"written":true' "$folders/$mixtral" --json
+
 finish

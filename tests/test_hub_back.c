@@ -200,11 +200,25 @@ static char kind[16], loss[128];
 static unsigned failures;
 static unsigned vocab_size;
 static bool no_mtp, takes_no_mtp;
+static char assumed[256], assumed_wanted[256]; /* "a, b" */
+static size_t assumptions;
 static struct {
     bool there;
     char text[112];
 } said[8];
 static size_t said_count;
+
+static void keep_assumed(const struct mf_convert_result *result)
+{
+    int size = 0;
+
+    assumed[0] = '\0';
+    for (size_t i = 0; i < result->assumed_count; i++)
+        size += snprintf(assumed + size, sizeof(assumed) - (size_t)size,
+                         "%s%.*s", i > 0 ? ", " : "",
+                         (int)result->assumed[i].size, result->assumed[i].at);
+    assumptions += result->assumed_count > 0;
+}
 
 static enum mf_status convert(const char *from, const char *to, bool gguf)
 {
@@ -222,6 +236,8 @@ static enum mf_status convert(const char *from, const char *to, bool gguf)
     mf_clear_error(env);
     status = convert_file(env, from, to, &how, &result);
     takes_no_mtp = takes_no_mtp || result.back_without_mtp;
+    if (!gguf)
+        keep_assumed(&result);
     return status;
 }
 
@@ -260,6 +276,8 @@ static void check_config(const char *path)
         if ((strstr(text, said[i].text) != NULL) != said[i].there)
             wrong(said[i].there ? "config.json lacks " : "config.json has ",
                   said[i].text);
+    if (*assumed_wanted && strcmp(assumed, assumed_wanted) != 0)
+        wrong("said to be assumed: ", assumed);
     free(text);
 }
 
@@ -527,6 +545,11 @@ static void read_row(char *line)
                  rest ? rest : after_word(line, "lacks"));
         return;
     }
+    rest = after_word(line, "assumed");
+    if (rest) {
+        snprintf(assumed_wanted, sizeof(assumed_wanted), "%s", rest);
+        return;
+    }
     if (after_word(line, "no_mtp")) {
         no_mtp = true;
         return;
@@ -561,6 +584,7 @@ static size_t read_list(const char *path)
         begin_folder(&folder, after_word(line, "folder"));
         strcpy(kind, "bytes");
         loss[0] = '\0';
+        assumed_wanted[0] = '\0';
         vocab_size = 24;
         no_mtp = takes_no_mtp = false;
         said_count = 0;
@@ -581,6 +605,7 @@ static void folders_come_back(void **state)
                   "refused\n",
                   bare_same, bare_estimated, bare_refused);
     assert_true(bare_same > 10);
+    assert_in_range(assumptions, 5, 100); /* of 260 folders */
     assert_int_equal(failures, 0);
 }
 

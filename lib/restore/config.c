@@ -4,9 +4,12 @@
  *
  *     field PATH X      a value of config.json, whose names are in objects;
  * null leaves it out
+ *     usual PATH X      the same, of a value that is not in the file
  *     without_mtp       how the folder becomes the file again
  */
+#include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/decimal.h"
 #include "lib/base/str.h"
@@ -35,6 +38,51 @@ static void leave_out_nulls(struct mf_node *object)
     }
 }
 
+/* ---- values that are not in the file ---- */
+
+/* Whether X of `usual` is what config.json has at that path from here on. */
+static void mark(struct mf_restore *restore, struct mf_str path, bool usual)
+{
+    struct mf_str *name = restore->assumed;
+    size_t at = 0;
+
+    while (at < restore->assumed_count && !mf_str_same(name[at], path))
+        at++;
+    if (!usual && at < restore->assumed_count)
+        memmove(&name[at], &name[at + 1],
+                (--restore->assumed_count - at) * sizeof(*name));
+    if (!usual || at < restore->assumed_count)
+        return;
+    assert(at < MF_ASSUMED_MAX); /* paths are the rows', not the file's */
+    name[restore->assumed_count++] = path;
+}
+
+static bool has(const struct mf_node *node, struct mf_str path)
+{
+    while (node && path.size > 0) {
+        const char *dot = memchr(path.at, '.', path.size);
+        size_t size = dot ? (size_t)(dot - path.at) : path.size;
+
+        node = mf_node_get(node, (struct mf_str){ path.at, size });
+        path.at += dot ? size + 1 : size;
+        path.size -= dot ? size + 1 : size;
+    }
+    return node;
+}
+
+/* Later rows may have left out the object that a value was in. */
+static void keep_those_there(struct mf_restore *restore)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < restore->assumed_count; i++)
+        if (has(restore->config, restore->assumed[i]))
+            restore->assumed[count++] = restore->assumed[i];
+    restore->assumed_count = count;
+}
+
+/* ---- rows ---- */
+
 static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
                                  struct mf_str rest, void *user)
 {
@@ -42,6 +90,7 @@ static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
     struct mf_node *config = restore->config;
     struct mf_str path;
     const struct mf_node *value;
+    bool usual = mf_str_is(word, "usual");
 
     if (mf_str_is(word, "without_mtp")) {
         restore->without_mtp = true;
@@ -51,9 +100,10 @@ static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
         return mf_restore_set(recipe, config, rest, &written_null)
                    ? MF_OK
                    : recipe->env->error.status;
-    if (!mf_str_is(word, "field"))
+    if (!usual && !mf_str_is(word, "field"))
         return MF_OK;
     path = mf_recipe_word(&rest);
+    mark(restore, path, usual);
     value = mf_recipe_value(recipe, rest);
     return value && mf_restore_set(recipe, config, path, value)
                ? MF_OK
@@ -74,6 +124,7 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
         MF_OK)
         return restore->env->error.status;
     leave_out_nulls(config);
+    keep_those_there(restore);
     return MF_OK;
 }
 

@@ -49,6 +49,10 @@ struct mf_restore {
     /* What a conversion of the folder would give in another way. */
     size_t lost, gained;
     bool reordered;
+    /* Paths in config.json of values that the file does not hold; rows have
+     * them. */
+    struct mf_str assumed[MF_ASSUMED_MAX];
+    size_t assumed_count;
 };
 
 /* Reads the file's keys. */

@@ -426,7 +426,9 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
             .gained = outputs.gained,
             .back_without_mtp = outputs.back_without_mtp,
             .rescaled = outputs.rescaled,
+            .assumed_count = outputs.restore.assumed_count,
         };
+        memcpy(out->assumed, outputs.restore.assumed, sizeof(out->assumed));
         count_rounded(&outputs, out);
     }
     mf_outputs_release(&outputs);

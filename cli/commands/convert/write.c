@@ -144,6 +144,17 @@ static void output_files_json(struct run *run, const char *path,
     mf_json_end(&run->json, ']');
 }
 
+static void assumed_json(struct run *run,
+                         const struct mf_convert_result *result)
+{
+    mf_json_key(&run->json, "assumed");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < result->assumed_count; i++)
+        mf_json_string(&run->json, result->assumed[i].at,
+                       result->assumed[i].size);
+    mf_json_end(&run->json, ']');
+}
+
 static void show_json(struct run *run, const char *path,
                       const struct mf_convert_result *result)
 {
@@ -165,6 +176,8 @@ static void show_json(struct run *run, const char *path,
     }
     if (result->back_without_mtp)
         json_bool(run, "back_without_mtp", true);
+    if (result->assumed_count > 0)
+        assumed_json(run, result);
     if (result->rescaled > 0)
         json_number(run, "rescaled", result->rescaled);
     if (result->rounded > 0) {
@@ -269,6 +282,30 @@ static bool choose_tensors(struct run *run, struct mf_model *model)
     return status == MF_OK;
 }
 
+/* Names in config.json that the GGUF file has no values for. */
+static void note_assumed(struct run *run,
+                         const struct mf_convert_result *result)
+{
+    char text[1024];
+    int size = snprintf(text, sizeof(text), "config.json:");
+
+    if (result->assumed_count == 0)
+        return;
+    for (size_t i = 0; i < result->assumed_count; i++)
+        size += snprintf(
+            text + size, sizeof(text) - (size_t)size, "%s %.*s",
+            i > 0 ? "," : "",
+            (int)(result->assumed[i].size < 50 ? result->assumed[i].size : 50),
+            result->assumed[i].at);
+    snprintf(text + size, sizeof(text) - (size_t)size,
+             result->assumed_count == 1
+                 ? " is the family's usual value: the GGUF file does not hold "
+                   "the model's"
+                 : " are the family's usual values: the GGUF file does not "
+                   "hold the model's");
+    report_remark(run, run->operand[0], text);
+}
+
 static void write_out(struct run *run, struct mf_model *model)
 {
     struct mf_convert_result result;
@@ -288,6 +325,7 @@ static void write_out(struct run *run, struct mf_model *model)
         return;
     }
     warn_of_rounding(run, &result);
+    note_assumed(run, &result);
     output_name_left(run, tensor_file(&name, path), result.format,
                      is_numbered(&result) ? result.file_count : 0);
     report_done(run, path,
