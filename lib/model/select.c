@@ -89,7 +89,7 @@ static void choose_rows(struct selecting *work, struct mf_selected *out)
     out->skipped = work->index->tensor_count - next;
 }
 
-/* A name that no pattern can be held against in full stays. */
+/* A name that a pattern cannot see all of stays. */
 static bool is_missed(struct selecting *work, size_t row)
 {
     const struct mf_missing_table *missing = &work->index->missing;
