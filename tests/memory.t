@@ -141,7 +141,10 @@ names_for_failure() {
         [ -n "$named" ] || return 1
         # shellcheck disable=SC2086 # words
         again $command --max-memory "${named}K"
-        [ $code -eq 3 ] || return 1
+        case $command in
+        quantize*) [ $code -eq 2 ] || return 1 ;; # it is quantized already
+        *) [ $code -eq 3 ] || return 1 ;;
+        esac
     done
 }
 "$modelfile" quantize --force --quiet "$dir/model.gguf" "$dir/o.gguf" Q8_0 \

@@ -15,6 +15,8 @@ cd "$dir" || exit 1
 name=decoder.layers.0.feed_forward.experts.gate.weight
 cp "$fixtures/good-many-tensors.gguf" kept.gguf
 "$modelfile" hash --quiet kept.gguf >manifest
+# What "meta set" is to leave alone.
+grep -v "^metadata " manifest >tensors
 
 # One in a line; those that change a file are run on a copy.
 cat >commands <<EOF
@@ -224,7 +226,7 @@ numbers() {
             eval "\"\$modelfile\" $line --progress always $closed" \
                 >/dev/null 2>&1
             for file in m.gguf $(find . -name 'o*' ! -name '*.json'); do
-                sound "$file" manifest || {
+                sound "$file" tensors || {
                     echo "$line $closed: $file"
                     cat said
                     return 1

@@ -254,6 +254,8 @@ static void doubles_are_those_of_strtod(void **state)
         if (!isfinite(value))
             continue;
         snprintf(text, sizeof(text), "%.*e", 1 + i % 20, value);
+        if (strchr(text, ','))
+            *strchr(text, ',') = '.';
         check_double(text);
     }
 }
