@@ -380,7 +380,7 @@ static void read_one(const struct mf_type_info *type, const char *format)
     assert_int_equal(tensor.parameters, 512);
     decoded = mf_tensor_stats(model, (size_t[]){ 0 }, 1, &stats) == MF_OK;
     if (!mf_kernel_find(type->name, NULL, &kernel)) {
-        /* Only integers, bools and f64 are read without a kernel, as they are. */
+        /* Only integers, bools and f64 need no kernel. */
         assert_true(!decoded || strchr("iub", type->name[0]) ||
                     strcmp(type->name, "f64") == 0);
     } else {
