@@ -190,7 +190,7 @@ each <<END
 2 quantize --tensor-type a.*b[=q8_0 model.gguf o.gguf q8_0
 3 meta set good-base.gguf general.alignment=5
 1 meta unset good-base.gguf no.such.key
-2 tensors export good-base.gguf no.such.tensor -
+1 tensors export good-base.gguf no.such.tensor -
 2 bench --quantize q8_0
 2 info --json --max-memory nothing model.gguf
 # inputs that cannot be read
@@ -207,7 +207,7 @@ each <<END
 3 verify model.gguf --from nothing.gguf
 3 dequantize $f/bad-json-depth.safetensors no.gguf
 3 quantize --imatrix baseline model.gguf no.gguf Q4_K_M
-3 quantize model.gguf no.gguf IQ2_XXS
+2 quantize model.gguf no.gguf IQ2_XXS
 3 split --max-tensors 1 $f/bad-index-no-tensor no
 3 merge $f/bad-split-missing-00001-of-00002.gguf no.gguf
 3 validate nothing.gguf

@@ -35,7 +35,7 @@ check "their sums" \
 check "columns where there are no chunks" \
     shows "b.c  BYTE_ARRAY  STRING" tensors info "$fixtures/good-no-groups.parquet"
 check "JSON has both" \
-    shows '{"schema":2,"files":[{"file":"'"$table"'","format":"parquet","columns":[{"column":"a","type":"INT32","logical":null,"optional":false,"repeated":false}],"chunks":[{"column":"a","type":"INT32","logical":null,"group":0,"codec":"UNCOMPRESSED","encodings":["PLAIN","RLE"],"values":2,"nulls":0,"offset":4,"bytes":24,"unpacked_bytes":24}],"totals":{"chunks":1,"columns":1,"bytes":24,"unpacked_bytes":24}}]}' \
+    shows '{"schema":2,"files":[{"file":"'"$table"'","missing":[],"format":"parquet","columns":[{"column":"a","type":"INT32","logical":null,"optional":false,"repeated":false}],"chunks":[{"column":"a","type":"INT32","logical":null,"group":0,"codec":"UNCOMPRESSED","encodings":["PLAIN","RLE"],"values":2,"nulls":0,"offset":4,"bytes":24,"unpacked_bytes":24}],"totals":{"chunks":1,"columns":1,"bytes":24,"unpacked_bytes":24}}]}' \
     tensors info --json --top 1 "$table" a
 
 # sorted HOW WANTED: the offsets in that order.

@@ -182,7 +182,8 @@ helps() {
         "$modelfile" $command --help --quiet | sed -n '/^exit codes:/,$p' |
             awk '/^  [0-9]/ { print $1 }' | tr '\n' ' ' >"$dir/codes"
         case $command in
-        validate | hash | diff | verify | bench) expected="0 1 2 3 4 5" ;;
+        validate | hash | diff | verify | bench | tensors\ * | convert | quantize | \
+            "meta list" | "meta get" | "meta unset") expected="0 1 2 3 4 5" ;;
         help | version) expected="0 2 4 5" ;;
         *) expected="0 2 3 4 5" ;;
         esac

@@ -47,7 +47,9 @@ same_keys() {
 check "metadata has the same values, long ones too" same_keys
 same_digests() {
     for file in f.gguf f.toy; do
-        "$toy" hash --quiet $file | sed 's/ [^ ]*$//' >"$file.sums" || return
+        "$toy" hash --quiet $file >"$file.all" || return
+        # The digest of the metadata is of its types, too.
+        sed '/^metadata /d; s/ [^ ]*$//' "$file.all" >"$file.sums"
     done
     cmp f.gguf.sums f.toy.sums
 }
