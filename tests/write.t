@@ -264,7 +264,8 @@ clean
 
 # same_tensors FILE: all of the model's, and no others.
 same_tensors() {
-    "$modelfile" hash --quiet "$model" >"$dir/manifest" &&
+    "$modelfile" hash --quiet "$model" >"$dir/all" &&
+        grep -v '^metadata ' "$dir/all" >"$dir/manifest" &&
         ends 0 hash --check "$dir/manifest" "$1"
 }
 
