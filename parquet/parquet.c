@@ -68,7 +68,7 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
     *parquet = (struct parquet){ .index = index,
                                  .part = part,
                                  .table = &index->table,
-                                 .thrift = { reader } };
+                                 .thrift = { .reader = reader } };
     index->table.exists = true;
     index->table.created_by = (struct mf_str){ "", 0 };
     index->table.encoding_names = mf_parquet_encodings;
