@@ -156,26 +156,32 @@ static void report_alone(struct run *run, int code, const char *status,
                                      .memory = advised.memory });
 }
 
-void report_usage(struct run *run, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void
+report_words(struct run *run, int code, const char *status, const char *format,
+             va_list arguments)
 {
     char text[1024];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    report_alone(run, code, status, text, (struct advised){ "", 0 });
+}
+
+void report_usage(struct run *run, const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report_words(run, EXIT_USAGE, "argument", format, arguments);
     va_end(arguments);
-    report_alone(run, EXIT_USAGE, "argument", text, (struct advised){ "", 0 });
 }
 
 void report_absent(struct run *run, const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report_words(run, EXIT_NO, "absent", format, arguments);
     va_end(arguments);
-    report_alone(run, EXIT_NO, "absent", text, (struct advised){ "", 0 });
 }
 
 void report_no_env(struct run *run)
