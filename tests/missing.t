@@ -165,6 +165,24 @@ json() {
 }
 check "JSON has them in every command, or an empty list" json
 
+# What is read, and has no numbers to be computed.
+numberless() {
+    types=$fixtures/good-types.gguf
+    ends 3 tensors stats "$types" && names "$dir/err" type.q8_1 type.q8_k &&
+        grep -q '2 tensors or members .*; --allow-missing goes on' "$dir/err" &&
+        ends 0 tensors stats --allow-missing "$types" &&
+        names "$dir/err" type.q8_1 type.q8_k &&
+        grep -q '^type.f16 ' "$dir/out" && ! grep -q 'q8_[1k]' "$dir/out" &&
+        ends 0 tensors stats "$types" 'type.q8_0' &&
+        ends 3 tensors stats "$types" 'type.q8_*' &&
+        ends 0 tensors stats --allow-missing "$types" 'type.q8_1' &&
+        ends 1 tensors stats "$types" 'type.z*' &&
+        ends 0 tensors stats --json --allow-missing "$types" &&
+        grep -q '"missing":\[{"name":"type.q8_1","reason":"q8_1"},' "$dir/out" &&
+        ends 0 hash "$types" && [ ! -s "$dir/err" ]
+}
+check "tensors stats names each tensor that has no numbers" numberless
+
 # ---- every kind
 
 # misses FILE NAME REASON

@@ -52,7 +52,7 @@ trap 'exit 143' TERM
 # The word of prove is not needed for the verdict: it shows progress, and
 # whatever it minds shows in the counts as well.
 if [ $# -gt 0 ]; then
-    prove --jobs "${JOBS:-2}" --exec "sh $0 --one" "$@" || true
+    prove --timer --jobs "${JOBS:-2}" --exec "sh $0 --one" "$@" || true
 fi
 
 # What each failed test said: its line, and comments up to the next result.

@@ -236,6 +236,7 @@ static bool decoding_of(const struct measurement *measurement,
                         const struct mf_record *record, struct mf_recoding *out)
 {
     const struct mf_model *model = measurement->model;
+    uint64_t in, floats;
 
     if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN) {
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry, "tensor '%s' %s",
@@ -244,27 +245,32 @@ static bool decoding_of(const struct measurement *measurement,
                                                 : "is damaged");
         return false;
     }
-    return mf_numbers_recoding(model, measurement->isa, record, out);
+    if (!mf_numbers_recoding(model, measurement->isa, record, out))
+        return false;
+    if (record->size > 0 && /* as aprender's scalars may not be */
+        (!mf_recoding_sizes(out, &in, &floats) ||
+         in + out->prefix != record->size)) {
+        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                "tensor '%s': its size, %" PRIu64
+                " bytes, does not match its shape",
+                mf_record_name(record).text, record->size);
+        return false;
+    }
+    return true;
 }
 
 static enum mf_status add_pieces(struct measurement *measurement,
                                  const struct mf_record *record, size_t number)
 {
     struct mf_recoding recoding;
-    uint64_t size, out;
+    uint64_t size;
     size_t most;
 
     if (!decoding_of(measurement, record, &recoding))
         return measurement->model->env->error.status;
-    if (record->size == 0) /* as aprender's scalars may be */
+    if (record->size == 0)
         return MF_OK;
-    if (!mf_recoding_sizes(&recoding, &size, &out) ||
-        size + recoding.prefix != record->size)
-        return mf_fail(measurement->model->env, MF_ERR_UNSUPPORTED,
-                       record->entry,
-                       "tensor '%s': its size, %" PRIu64
-                       " bytes, does not match its shape",
-                       mf_record_name(record).text, record->size);
+    size = record->size - recoding.prefix;
     most =
         recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
     for (uint64_t at = 0, some; at < size; at += some) {
@@ -324,6 +330,20 @@ static enum mf_status measure(struct measurement *measurement,
     return status == MF_OK ? run(measurement) : status;
 }
 
+/* What keeps all tensors from being measured. */
+static enum mf_status begin(struct measurement *measurement)
+{
+    struct mf_model *model = measurement->model;
+
+    if (mf_table_refuse(model) != MF_OK)
+        return model->env->error.status;
+    if (model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "decoding a big-endian model is not supported");
+    measurement->isa = mf_isa_choose(model->env);
+    return measurement->isa ? MF_OK : model->env->error.status;
+}
+
 enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
                                size_t count, struct mf_tensor_stats *out)
 {
@@ -341,13 +361,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
         if (index[i] >= model->index.tensor_count)
             return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                            "tensor index %zu is out of range", index[i]);
-    if (mf_table_refuse(model) != MF_OK)
-        return env->error.status;
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "decoding a big-endian model is not supported");
-    measurement.isa = mf_isa_choose(env);
-    if (!measurement.isa)
+    if (begin(&measurement) != MF_OK)
         return env->error.status;
     timed = mf_timed_begin(env, MF_PHASE_REST);
     status = prepare(&measurement, index, count);
@@ -360,4 +374,42 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     mf_crew_release(&measurement.crew);
     mf_timed_end(env, timed);
     return status;
+}
+
+/* A reason, for "'name' is not read: ...". */
+static void miss(const struct measurement *measurement, size_t index)
+{
+    struct mf_model *model = measurement->model;
+    const struct mf_record *record = &model->index.tensor[index];
+    enum mf_type type = (enum mf_type)record->type;
+    struct mf_error error = model->env->error;
+    struct mf_tensor tensor;
+    const char *reason = error.message;
+
+    mf_clear_error(model->env);
+    mf_tensor_at(model, index, &tensor);
+    if (record->flags & MF_TENSOR_DAMAGED)
+        reason = "its data is damaged";
+    else if (type == MF_TYPE_UNKNOWN || (type != MF_TYPE_BOOL &&
+                                         !mf_codec_of(measurement->isa, type)))
+        reason = tensor.type;
+    mf_index_miss(&model->index, record->shard, tensor.name, "%s", reason);
+}
+
+enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits)
+{
+    struct measurement measurement = { .model = model };
+    struct mf_index *index = &model->index;
+    struct mf_recoding recoding;
+
+    mf_clear_error(model->env);
+    if (begin(&measurement) != MF_OK)
+        return model->env->error.status;
+    for (size_t i = 0; i < index->tensor_count && index->status == MF_OK; i++) {
+        fits[i] = decoding_of(&measurement, &index->tensor[i], &recoding);
+        if (!fits[i])
+            miss(&measurement, i);
+    }
+    model->info.missing_count = index->missing.count;
+    return index->status;
 }

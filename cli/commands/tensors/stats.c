@@ -268,13 +268,13 @@ static void show_json(struct run *run, const struct mf_model *model,
 }
 
 static size_t choose(const struct mf_model *model, const char *pattern,
-                     size_t *index)
+                     const bool *fits, size_t *index)
 {
     struct mf_tensor tensor;
     size_t count = 0;
 
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
-        if (names_match(pattern, tensor.name))
+        if (fits[i] && names_match(pattern, tensor.name))
             index[count++] = i;
     return count;
 }
@@ -290,41 +290,64 @@ static bool needs_missing(const struct mf_model *model, const char *pattern)
     return false;
 }
 
+/* What the measurement of a model works in, for each of its tensors. */
+struct tables {
+    bool *fits;
+    size_t *index;
+    struct mf_tensor_stats *found;
+};
+
 static enum mf_status measure(struct mf_model *model, const char *pattern,
-                              const size_t *index, size_t count,
-                              struct mf_tensor_stats *out)
+                              const struct tables *tables, size_t count)
 {
     enum mf_status status =
         needs_missing(model, pattern) ? mf_missing_refuse(model) : MF_OK;
 
-    return status == MF_OK ? mf_tensor_stats(model, index, count, out) : status;
+    return status == MF_OK
+               ? mf_tensor_stats(model, tables->index, count, tables->found)
+               : status;
+}
+
+static void show(struct run *run, struct mf_model *model,
+                 const struct tables *tables)
+{
+    const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
+    size_t count;
+
+    if (mf_tensor_stats_miss(model, tables->fits) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return;
+    }
+    missing_show(run, run->operand[0], model);
+    count = choose(model, pattern, tables->fits, tables->index);
+    if (pattern && count == 0 && !needs_missing(model, pattern))
+        names_unmatched(run, model, NAMED_TENSOR, pattern);
+    else if (measure(model, pattern, tables, count) != MF_OK)
+        report_failure(run, run->operand[0]);
+    else
+        (options.tsv          ? show_tsv
+         : run->options->json ? show_json
+                              : show_text)(run, model, tables->index, count,
+                                           tables->found);
 }
 
 static void stats(struct run *run, struct mf_model *model)
 {
-    size_t most = mf_model_info(model)->tensor_count + 1, count;
-    struct mf_tensor_stats *found = NULL;
-    size_t *index = mf_env_resize(run->env, NULL, 0, most * sizeof(*index));
-    const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
+    size_t most = mf_model_info(model)->tensor_count + 1;
+    size_t each =
+        sizeof(struct mf_tensor_stats) + sizeof(size_t) + sizeof(bool);
+    struct mf_tensor_stats *found =
+        mf_env_resize(run->env, NULL, 0, most * each);
+    struct tables tables = { .found = found };
 
-    if (index)
-        found = mf_env_resize(run->env, NULL, 0, most * sizeof(*found));
-    if (found) {
-        count = choose(model, pattern, index);
-        if (pattern && count == 0 && !needs_missing(model, pattern))
-            names_unmatched(run, model, NAMED_TENSOR, pattern);
-        else if (measure(model, pattern, index, count, found) == MF_OK)
-            (options.tsv          ? show_tsv
-             : run->options->json ? show_json
-                                  : show_text)(run, model, index, count, found);
-        else
-            report_failure(run, run->operand[0]);
-        mf_env_resize(run->env, found, most * sizeof(*found), 0);
-    } else {
+    if (!found) {
         report_failure(run, run->operand[0]);
+        return;
     }
-    if (index)
-        mf_env_resize(run->env, index, most * sizeof(*index), 0);
+    tables.index = (size_t *)(found + most);
+    tables.fits = (bool *)(tables.index + most);
+    show(run, model, &tables);
+    mf_env_resize(run->env, found, most * each, 0);
 }
 
 static bool check_operands(struct run *run)
@@ -334,6 +357,7 @@ static bool check_operands(struct run *run)
 
 static void tensors_stats(struct run *run)
 {
+    run->chooses_missing = true;
     if (!options.tsv || tsv_fits(run))
         inputs_one(run, false, stats);
 }
