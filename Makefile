@@ -51,6 +51,15 @@ HARDEN  += $(if $(findstring _FORTIFY_SOURCE,$(CC) $(CFLAGS)),, \
 endif
 RELRO   := -Wl,-z,relro -Wl,-z,now
 RELRO   := $(call each,$(RELRO))
+# Tables of rows are full of addresses, which the loader fills in.  Packed, what
+# it reads for that is a hundredth of the size; glibc 2.36 was the first to know.
+PACKS   := $(shell printf '%s\n' '\#include <features.h>' \
+             '\#if __GLIBC_PREREQ(2, 36)' yes '\#endif' | \
+             $(CC) -E -P -x c - 2>/dev/null | grep '^yes')
+ifdef PACKS
+PACKS   := -Wl,-z,pack-relative-relocs
+RELRO   += $(call known,$(PACKS))
+endif
 PIE     := $(call known,-pie)
 endif
 # OWN: what one object needs, whatever CFLAGS the command line gives.
