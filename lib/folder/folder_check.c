@@ -19,26 +19,23 @@ static bool has_type(const struct mf_index *index, enum mf_type type)
 /* transformers converts what it loads to the type in config.json. */
 static void check_dtype(struct mf_folder *folder)
 {
-    static const struct {
-        const char *torch;
-        enum mf_type type;
-    } names[] = { { "float32", MF_TYPE_F32 },
-                  { "float16", MF_TYPE_F16 },
-                  { "bfloat16", MF_TYPE_BF16 } };
+    static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
+                                          MF_TYPE_BF16 };
     struct mf_index *index = &folder->model->index;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         for (unsigned k = MF_FIELD_TORCH_DTYPE; k <= MF_FIELD_DTYPE; k++) {
             const struct mf_folder_value *value = &folder->value[k];
 
-            if (value->given && strcmp(value->text, names[i].torch) == 0 &&
-                index->tensor_count > 0 && !has_type(index, names[i].type))
+            if (value->given &&
+                strcmp(value->text, mf_type_torch(types[i])) == 0 &&
+                index->tensor_count > 0 && !has_type(index, types[i]))
                 mf_index_note(index, 0, MF_WARNING, MF_RULE_CONFIG_DTYPE,
                               MF_NO_OFFSET,
                               "'%s' in config.json is %s, but no tensor is of "
                               "type %s",
                               mf_folder_key((enum mf_folder_field)k),
-                              value->text, mf_types[names[i].type].name);
+                              value->text, mf_types[types[i]].name);
         }
 }
 

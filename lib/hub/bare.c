@@ -44,12 +44,8 @@ static enum mf_bare_answer other(enum mf_bare_answer is)
 
 static void put_type(const struct mf_hub *hub, struct mf_hub_bare *out)
 {
-    static const struct {
-        const char *name;
-        enum mf_type type;
-    } types[] = { { "bfloat16", MF_TYPE_BF16 },
-                  { "float16", MF_TYPE_F16 },
-                  { "float32", MF_TYPE_F32 } };
+    static const enum mf_type types[] = { MF_TYPE_BF16, MF_TYPE_F16,
+                                          MF_TYPE_F32 };
     static const char *const names[] = { "torch_dtype", "dtype" };
 
     out->type = MF_TYPE_F16;
@@ -58,8 +54,8 @@ static void put_type(const struct mf_hub *hub, struct mf_hub_bare *out)
 
         for (size_t j = 0; node && j < sizeof(types) / sizeof(*types); j++)
             if (node->kind == MF_NODE_STRING &&
-                mf_str_is(node->text, types[j].name)) {
-                mf_outtype_guess(types[j].type, 2, &out->type);
+                mf_str_is(node->text, mf_type_torch(types[j]))) {
+                mf_outtype_guess(types[j], 2, &out->type);
                 out->type_known = true;
             }
     }

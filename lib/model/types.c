@@ -48,6 +48,14 @@ bool mf_type_size(enum mf_type type, uint64_t elements, uint64_t *out)
     return true;
 }
 
+const char *mf_type_torch(enum mf_type type)
+{
+    return type == MF_TYPE_F32    ? "float32"
+           : type == MF_TYPE_F16  ? "float16"
+           : type == MF_TYPE_BF16 ? "bfloat16"
+                                  : NULL;
+}
+
 bool mf_type_at(size_t index, struct mf_type_info *out)
 {
     if (!out)

@@ -42,6 +42,9 @@ static inline bool mf_type_flows(enum mf_type type)
     return type == MF_TYPE_APR_Q4;
 }
 
+/* What PyTorch and transformers call floats of 32 and 16 bits; else NULL. */
+const char *mf_type_torch(enum mf_type type);
+
 static inline bool mf_type_is_quantized(enum mf_type type)
 {
     return type < MF_TYPE_COUNT &&

@@ -50,9 +50,9 @@ static const char *type_name(const struct mf_restore *restore)
         type = strcmp(wanted, "f16") == 0    ? MF_TYPE_F16
                : strcmp(wanted, "bf16") == 0 ? MF_TYPE_BF16
                                              : MF_TYPE_F32;
-    return type == MF_TYPE_F16    ? "float16"
-           : type == MF_TYPE_BF16 ? "bfloat16"
-                                  : "float32";
+    if (type != MF_TYPE_F16 && type != MF_TYPE_BF16)
+        type = MF_TYPE_F32;
+    return mf_type_torch((enum mf_type)type);
 }
 
 static bool give_text(struct mf_restore *restore, const char *name,

@@ -168,15 +168,6 @@ static bool is_hub_folder(struct mf_model *model, struct mf_arena *arena)
            mf_sidecar_exists(model, arena, "config.json");
 }
 
-/* What transformers calls the type; NULL: it stays. */
-static const char *dtype_of(enum mf_type type)
-{
-    return type == MF_TYPE_F32    ? "float32"
-           : type == MF_TYPE_F16  ? "float16"
-           : type == MF_TYPE_BF16 ? "bfloat16"
-                                  : NULL;
-}
-
 static enum mf_status carry(struct mf_outputs *outputs,
                             const struct mf_convert_options *options)
 {
@@ -192,7 +183,7 @@ static enum mf_status carry(struct mf_outputs *outputs,
             draft, outputs->model, &outputs->renaming, 0,
             mf_draft_source_count(outputs->model, &outputs->renaming)) != MF_OK)
         return outputs->env->error.status;
-    beside = (struct mf_beside){ .dtype = dtype_of(draft->floats),
+    beside = (struct mf_beside){ .dtype = mf_type_torch(draft->floats),
                                  .decoded = outputs->renaming.decoded };
     return mf_beside_copy(outputs->model, &outputs->stage, &beside);
 }
