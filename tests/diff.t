@@ -9,19 +9,14 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-llama=fixtures/good-llama.gguf
-
-# expect CODE TEXT ARGUMENT...: exit code, and a part of what is printed.
-expect() {
-    expected_code=$1 expected_text=$2 code=0
+# expect_diff CODE TEXT ARGUMENT...
+expect_diff() {
+    expect_code=$1 expect_text=$2
     shift 2
-    "$modelfile" diff --quiet "$@" >"$dir/out" 2>&1 </dev/null || code=$?
-    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
-        "$dir/out" && return
-    echo "exit code $code:"
-    cat "$dir/out"
-    return 1
+    expect "$expect_code" "$expect_text" diff "$@"
 }
+
+llama=fixtures/good-llama.gguf
 
 # One byte of a tensor, in the last of its 2,176 bytes.
 size=$(wc -c <"$llama")
@@ -37,24 +32,24 @@ offset=${where%% *}
 byte=$(echo $((size - 1 - offset)) | sed ':a; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/; ta')
 
 check "a model is the same as itself" \
-    expect 0 "are the same: 29 keys and 21 tensors" "$llama" "$llama"
+    expect_diff 0 "are the same: 29 keys and 21 tensors" "$llama" "$llama"
 check "a flipped byte is found where it is" \
-    expect 1 "tensor '$name' differs: data, first at byte $byte" \
+    expect_diff 1 "tensor '$name' differs: data, first at byte $byte" \
     "$llama" "$dir/flipped.gguf"
-check "and nothing else" expect 1 "differ in 0 keys and 1 tensor" \
+check "and nothing else" expect_diff 1 "differ in 0 keys and 1 tensor" \
     "$llama" "$dir/flipped.gguf"
-check "by any number of threads" expect 1 "data, first at byte $byte" \
+check "by any number of threads" expect_diff 1 "data, first at byte $byte" \
     --threads 3 "$llama" "$dir/flipped.gguf"
-check "--no-data does not look" expect 0 "data not read" --no-data \
+check "--no-data does not look" expect_diff 0 "data not read" --no-data \
     "$llama" "$dir/flipped.gguf"
-check "in JSON, too" expect 1 '"same":false' --json "$llama" \
+check "in JSON, too" expect_diff 1 '"same":false' --json "$llama" \
     "$dir/flipped.gguf"
-check "which says so where they are the same" expect 0 '"same":true' --json \
+check "which says so where they are the same" expect_diff 0 '"same":true' --json \
     "$llama" "$llama"
 
 sed 's/Tiny Llama/Tiny Lhama/' "$llama" >"$dir/renamed.gguf"
 check "within a format, metadata count" \
-    expect 1 "differ in 1 key and 0 tensors" "$llama" "$dir/renamed.gguf"
+    expect_diff 1 "differ in 1 key and 0 tensors" "$llama" "$dir/renamed.gguf"
 
 # The tensors of good-base.gguf (4 x 2 at 160, 6 at 192) as safetensors, which
 # lists dimensions the other way round, with metadata of its own.
@@ -74,16 +69,16 @@ safetensors() {
 }
 safetensors other.safetensors other
 check "another container of the same tensors is the same" \
-    expect 0 "are the same but for 1 key (not counted)" \
+    expect_diff 0 "are the same but for 1 key (not counted)" \
     "$gguf" "$dir/other.safetensors"
-check "its metadata are shown" expect 0 \
+check "its metadata are shown" expect_diff 0 \
     "key 'general.architecture' differs: \"tiny\" | \"other\"" \
     "$gguf" "$dir/other.safetensors"
 check "and count with --strict-metadata" \
-    expect 1 "differ in 1 key and 0 tensors" --strict-metadata "$gguf" \
+    expect_diff 1 "differ in 1 key and 0 tensors" --strict-metadata "$gguf" \
     "$dir/other.safetensors"
 safetensors third.safetensors third
-check "they count within a format" expect 1 "differ in 1 key and 0 tensors" \
+check "they count within a format" expect_diff 1 "differ in 1 key and 0 tensors" \
     "$dir/other.safetensors" "$dir/third.safetensors"
 
 # A format's own keys and types are distinguished only where they differ.
@@ -104,17 +99,17 @@ case $modelfile in /*) ;; *) modelfile=$PWD/$modelfile ;; esac
 check "a converted model is the same, metadata and all" converted
 renamed() {
     "$modelfile" meta set --quiet "$dir/c.apr" num_layers=3 >"$dir/out" &&
-        expect 1 "key 'llama.block_count' differs: u32 2 | u64 3" \
+        expect_diff 1 "key 'llama.block_count' differs: u32 2 | u64 3" \
             --strict-metadata "$dir/c.gguf" "$dir/c.apr"
 }
 check "a key that has another name there is found" renamed
 
 check "a file that is not there is exit code 3" \
-    expect 3 "cannot be opened" "$gguf" "$dir/nothing"
+    expect_diff 3 "cannot be opened" "$gguf" "$dir/nothing"
 check "so is a damaged tensor, with the file's name" \
-    expect 3 "bad-overlap.gguf': tensor" "$gguf" fixtures/bad-overlap.gguf
+    expect_diff 3 "bad-overlap.gguf': tensor" "$gguf" fixtures/bad-overlap.gguf
 check "an option that is not there is exit code 2" \
-    expect 2 "unknown option" --value "$gguf" "$gguf"
+    expect_diff 2 "unknown option" --value "$gguf" "$gguf"
 
 # ---- the numbers ----
 
@@ -134,25 +129,25 @@ floats half F16 8 '\0\74\0\301\0\102\0\102'
 floats odd F16 8 '\0\74\0\300\1\176\0\174'
 floats complex C64 32 '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
-check "numbers of different types are compared" expect 1 \
+check "numbers of different types are compared" expect_diff 1 \
     "tensor 't': max error 3, relative 0.25; RMSE 1.60078, cosine 0.781685699, zero in A alone: 1" \
     --values "$dir/four.safetensors" "$dir/half.safetensors"
 check "the line that says so stands behind the difference" \
     [ "$(sed -n 1p "$dir/out")" = "tensor 't' differs: type f32 | f16" ]
-check "in JSON, too" expect 1 \
+check "in JSON, too" expect_diff 1 \
     '"values":{"finite":4,"max_abs":3,"max_rel":0.25,"rmse":1.6007810593582121,"cosine":0.7816856' \
     --values --json "$dir/four.safetensors" "$dir/half.safetensors"
-check "what is none on one side is counted" expect 1 \
+check "what is none on one side is counted" expect_diff 1 \
     "relative 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
     --values "$dir/four.safetensors" "$dir/odd.safetensors"
-check "numbers of no type that is decoded are not" expect 1 \
+check "numbers of no type that is decoded are not" expect_diff 1 \
     "tensor 't': values not compared: '$dir/complex.safetensors': tensor 't': decoding c64 is not supported" \
     --values "$dir/four.safetensors" "$dir/complex.safetensors"
-check "equal tensors have no such line" expect 0 "are the same" --values \
+check "equal tensors have no such line" expect_diff 0 "are the same" --values \
     "$dir/four.safetensors" "$dir/four.safetensors"
 check "nothing of it is printed" \
     [ "$(wc -l <"$dir/out")" -eq 1 ]
-check "--no-data is at odds with it" expect 2 "'--values' and '--no-data' cannot both be given" \
+check "--no-data is at odds with it" expect_diff 2 "'--values' and '--no-data' cannot both be given" \
     --values --no-data "$llama" "$llama"
 
 # Of blocks that became floats nothing is lost, and not much of floats that

@@ -62,18 +62,6 @@ check "gzip agrees on crc32" agrees crc_by_gzip crc32
 
 # ---- manifests
 
-# expect CODE TEXT ARGUMENT...: exit code, and a line of what is printed.
-expect() {
-    expected_code=$1 expected_text=$2 code=0
-    shift 2
-    "$modelfile" "$@" --quiet >"$dir/out" 2>&1 </dev/null || code=$?
-    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
-        "$dir/out" && return
-    echo "exit code $code:"
-    cat "$dir/out"
-    return 1
-}
-
 check_with() {
     expect "$1" "$2" hash --check "$dir/manifest" "$3"
 }

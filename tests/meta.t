@@ -14,17 +14,6 @@ fresh() {
     cp base.gguf a.gguf && cp base.gguf b.gguf
 }
 
-# ends CODE ARGUMENT...
-ends() {
-    want=$1 code=0
-    shift
-    "$modelfile" "$@" >out 2>err </dev/null || code=$?
-    [ "$code" = "$want" ] && return
-    echo "exit code $code of: modelfile $*"
-    cat out err
-    return 1
-}
-
 value() {
     "$modelfile" meta get --quiet "$1" "$2"
 }

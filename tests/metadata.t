@@ -11,18 +11,6 @@ set -u
 
 model=fixtures/good-template.gguf
 
-# expect CODE TEXT ARGUMENT...: exit code, and a line of what is printed.
-expect() {
-    expected_code=$1 expected_text=$2 code=0
-    shift 2
-    "$modelfile" "$@" --quiet >"$dir/out" 2>&1 </dev/null || code=$?
-    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
-        "$dir/out" && return
-    echo "exit code $code:"
-    cat "$dir/out"
-    return 1
-}
-
 # digest FILE [ALGO]: of its metadata.
 digest() {
     "$modelfile" hash --quiet --algo "${2:-sha256}" "$1" |

@@ -11,17 +11,6 @@ set -u
     >/dev/null
 cd "$dir" || exit 1
 
-# ends CODE ARGUMENT...
-ends() {
-    want=$1 code=0
-    shift
-    "$modelfile" "$@" >out 2>err </dev/null || code=$?
-    [ "$code" = "$want" ] && return
-    echo "exit code $code of: modelfile $*"
-    cat out err
-    return 1
-}
-
 # names FILE: what "tensors" lists.
 names() {
     "$modelfile" tensors --quiet --tsv "$1" | sed 1d | cut -f1

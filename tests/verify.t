@@ -9,20 +9,15 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
+# expect_verify CODE TEXT ARGUMENT...
+expect_verify() {
+    expect_code=$1 expect_text=$2
+    shift 2
+    expect "$expect_code" "$expect_text" verify "$@"
+}
+
 filled=$build/tests/filled
 llama=$fixtures/llama
-
-# expect CODE TEXT ARGUMENT...: exit code, and a part of what is printed.
-expect() {
-    expected_code=$1 expected_text=$2 code=0
-    shift 2
-    "$modelfile" verify --quiet "$@" >"$dir/out" 2>&1 </dev/null || code=$?
-    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
-        "$dir/out" && return
-    echo "exit code $code:"
-    cat "$dir/out"
-    return 1
-}
 
 # quiet COMMAND ARGUMENT...: only its errors.
 quiet() {
@@ -46,25 +41,25 @@ offset() {
 # ---- what is no model
 
 matrix=$llama/llama-wide.imatrix.dat
-check "a matrix is no model" expect 3 "this is an importance matrix" \
+check "a matrix is no model" expect_verify 3 "this is an importance matrix" \
     "$matrix" --from "$llama/llama-wide.gguf"
-check "a GGUF one neither" expect 3 "this is an importance matrix" \
+check "a GGUF one neither" expect_verify 3 "this is an importance matrix" \
     "$fixtures/good-imatrix.gguf" --from "$llama/llama-wide.gguf"
-check "nothing is made from one" expect 3 "this is an importance matrix" \
+check "nothing is made from one" expect_verify 3 "this is an importance matrix" \
     "$llama/llama-wide.gguf" --from "$matrix"
 
 # ---- what llama-quantize and quantize made
 
 check "a file of llama-quantize follows from its source" \
-    expect 0 "follows from" "$llama/llama-small-Q4_0.gguf" \
+    expect_verify 0 "follows from" "$llama/llama-small-Q4_0.gguf" \
     --from "$llama/llama-small.gguf"
-check "and one of a mix" expect 0 "17 tensors" \
+check "and one of a mix" expect_verify 0 "17 tensors" \
     "$llama/llama-wide-Q4_K_M.gguf" --from "$llama/llama-wide.gguf"
 
 "$filled" f16 2 "$dir/f16.gguf"
 made() {
     quiet quantize "$dir/f16.gguf" "$dir/q.gguf" "$1" --force &&
-        expect 0 "follows from" "$dir/q.gguf" --from "$dir/f16.gguf"
+        expect_verify 0 "follows from" "$dir/q.gguf" --from "$dir/f16.gguf"
 }
 for mix in Q4_K_M Q3_K_L IQ4_XS TQ2_0 Q8_0 mxfp4 BF16 F32; do
     check "$mix" made "$mix"
@@ -78,34 +73,34 @@ weighted() {
 matrix="--imatrix $llama/llama-wide.imatrix.dat"
 weighted
 # shellcheck disable=SC2086 # two words
-check "an importance matrix" expect 0 "with the importance matrix" \
+check "an importance matrix" expect_verify 0 "with the importance matrix" \
     "$dir/w.gguf" --from "$llama/llama-wide.gguf" $matrix
-check "which is missed if it is not given" expect 1 "use --imatrix FILE" \
+check "which is missed if it is not given" expect_verify 1 "use --imatrix FILE" \
     "$dir/w.gguf" --from "$llama/llama-wide.gguf"
 weighted --exclude-weights ffn
 # shellcheck disable=SC2086
-check "entries of it that were left out are found" expect 0 "follows" \
+check "entries of it that were left out are found" expect_verify 0 "follows" \
     "$dir/w.gguf" --from "$llama/llama-wide.gguf" $matrix
 # shellcheck disable=SC2086
-check "and where it was not used at all" expect 0 \
+check "and where it was not used at all" expect_verify 0 \
     "the importance matrix was not used for any" "$llama/llama-wide-Q4_K_M.gguf" \
     --from "$llama/llama-wide.gguf" $matrix
 # shellcheck disable=SC2086
-check "one of another model is refused" expect 3 "may be that of another" \
+check "one of another model is refused" expect_verify 3 "may be that of another" \
     "$llama/llama-small-Q4_0.gguf" --from "$llama/llama-small.gguf" $matrix
 
 # ---- other containers, names and shards
 
 other() {
     quiet convert "$llama/llama-wide.gguf" "$dir/$1" --force &&
-        expect 0 "follows from" "$llama/llama-wide-Q4_K_M.gguf" --strict \
+        expect_verify 0 "follows from" "$llama/llama-wide-Q4_K_M.gguf" --strict \
             --from "$dir/$1"
 }
 check "a source in safetensors" other source.safetensors
 check "a source in APR" other source.apr
 apr() {
     quiet quantize "$llama/llama-wide.gguf" "$dir/q.apr" "$1" --force &&
-        expect 0 "follows from" "$dir/q.apr" --strict \
+        expect_verify 0 "follows from" "$dir/q.apr" --strict \
             --from "$llama/llama-wide.gguf"
 }
 for type in apr_q4 apr_q8 q4_k; do
@@ -116,7 +111,7 @@ hf() {
     out=$dir/$1
     shift
     quiet "$@" "$out" --names gguf --force &&
-        expect 0 "29 tensors" "$out" --strict --from "$fixtures/good-hf-llama"
+        expect_verify 0 "29 tensors" "$out" --strict --from "$fixtures/good-hf-llama"
 }
 check "a folder of Hugging Face, whose tensors have other names" \
     hf h.gguf convert --type f16 "$fixtures/good-hf-llama"
@@ -124,20 +119,20 @@ check "as it is" hf h.gguf convert "$fixtures/good-hf-llama"
 check "as APR" hf h.apr convert "$fixtures/good-hf-llama"
 back() {
     quiet convert "$dir/h.gguf" "$dir/h.safetensors" --names hf &&
-        expect 0 "29 tensors" "$dir/h.safetensors" --from "$dir/h.gguf"
+        expect_verify 0 "29 tensors" "$dir/h.safetensors" --from "$dir/h.gguf"
 }
 check "and the other way round" back
 shards() {
     quiet split "$dir/f16.gguf" "$dir/source" --max-size 1M --force &&
         quiet quantize "$dir/f16.gguf" "$dir/q.gguf" Q4_K_M --force &&
         quiet split "$dir/q.gguf" "$dir/quant" --max-size 200K --force &&
-        expect 0 "8 tensors" "$dir"/quant-00002-of-*.gguf --from \
+        expect_verify 0 "8 tensors" "$dir"/quant-00002-of-*.gguf --from \
             "$dir"/source-00001-of-*.gguf
 }
 check "shards of both" shards
 again() {
     quiet quantize "$dir/q.gguf" "$dir/again.gguf" Q8_0 --allow-requantize &&
-        expect 0 "follows" "$dir/again.gguf" --from "$dir/q.gguf"
+        expect_verify 0 "follows" "$dir/again.gguf" --from "$dir/q.gguf"
 }
 check "what was quantized again" again
 
@@ -152,7 +147,7 @@ flipped() {
     flip "$dir/bad.gguf" $((start + 144 * 100 + $1))
     where=$(printf '0x%x' $((start + 144 * 100)))
     shift
-    expect 1 "tensor '$name' differs: 1 of 512 blocks of q4_k, the first is \
+    expect_verify 1 "tensor '$name' differs: 1 of 512 blocks of q4_k, the first is \
 100 at $where" "$dir/bad.gguf" --from "$dir/f16.gguf" "$@"
 }
 check "one bit of a block is found, and named" flipped 143
@@ -163,53 +158,53 @@ portably() {
     MODELFILE_ISA=portable flipped 79
 }
 check "and portably" portably
-check "with its error" expect 1 "; against the source: max error" \
+check "with its error" expect_verify 1 "; against the source: max error" \
     "$dir/bad.gguf" --from "$dir/f16.gguf"
-check "in JSON" expect 1 "\"block\":100,\"offset\":$((start + 14400))" --json \
+check "in JSON" expect_verify 1 "\"block\":100,\"offset\":$((start + 14400))" --json \
     "$dir/bad.gguf" --from "$dir/f16.gguf"
-check "which counts it" expect 1 '"verdicts":{"same":7,"differs":1,' --json \
+check "which counts it" expect_verify 1 '"verdicts":{"same":7,"differs":1,' --json \
     "$dir/bad.gguf" --from "$dir/f16.gguf"
 cp "$dir/f16.gguf" "$dir/other.gguf"
 flip "$dir/other.gguf" 200001
-check "a source with a bit changed is another one" expect 1 \
+check "a source with a bit changed is another one" expect_verify 1 \
     "1 different" "$dir/q.gguf" --from "$dir/other.gguf"
 
 quiet meta set "$dir/bad.gguf" general.name=Other
 cp "$dir/q.gguf" "$dir/meta.gguf"
 quiet meta set "$dir/meta.gguf" general.name=Other general.file_type=7
-check "a key that was added is listed" expect 0 \
+check "a key that was added is listed" expect_verify 0 \
     "key 'general.name' was added: string \"Other\"" \
     "$dir/meta.gguf" --from "$dir/f16.gguf"
-check "and counts with --strict" expect 1 "1 key changed" --strict \
+check "and counts with --strict" expect_verify 1 "1 key changed" --strict \
     "$dir/meta.gguf" --from "$dir/f16.gguf"
-check "--strict alone changes nothing" expect 0 "follows" --strict \
+check "--strict alone changes nothing" expect_verify 0 "follows" --strict \
     "$dir/q.gguf" --from "$dir/f16.gguf"
-check "tensors of another model cannot be derived" expect 1 \
+check "tensors of another model cannot be derived" expect_verify 1 \
     "cannot be derived: the source has no such tensor" \
     "$dir/q.gguf" --from "$llama/llama-wide.gguf"
-check "those that are missing are listed" expect 1 \
+check "those that are missing are listed" expect_verify 1 \
     "is missing: only the source has it" \
     "$dir/q.gguf" --from "$llama/llama-wide.gguf"
 
 # ---- refusals
 
-check "--from is required" expect 2 "missing option '--from SOURCE'" \
+check "--from is required" expect_verify 2 "missing option '--from SOURCE'" \
     "$dir/q.gguf"
-check "a source that is no model" expect 3 "README" "$dir/q.gguf" --from \
+check "a source that is no model" expect_verify 3 "README" "$dir/q.gguf" --from \
     README.md
-check "a damaged model" expect 3 "the model has" \
+check "a damaged model" expect_verify 3 "the model has" \
     "$fixtures/bad-overlap.gguf" --from "$dir/f16.gguf"
-check "a damaged source" expect 3 "the source has" \
+check "a damaged source" expect_verify 3 "the source has" \
     "$dir/q.gguf" --from "$fixtures/bad-overlap.gguf"
-check "a big-endian one" expect 3 "big-endian" \
+check "a big-endian one" expect_verify 3 "big-endian" \
     "$fixtures/good-big-endian.gguf" --from "$fixtures/good-big-endian.gguf"
-check "too little memory" expect 5 "--max-memory" --max-memory 20k \
+check "too little memory" expect_verify 5 "--max-memory" --max-memory 20k \
     "$dir/q.gguf" --from "$dir/f16.gguf"
 
 # ---- the statement
 
 state() {
-    expect "$1" "$2" "$dir/$3" --from "$dir/f16.gguf" --statement \
+    expect_verify "$1" "$2" "$dir/$3" --from "$dir/f16.gguf" --statement \
         "$dir/$4" ${5+"$5"}
 }
 sum() {
@@ -243,7 +238,7 @@ if sum README.md >/dev/null 2>&1 && "$modelfile" hash --algo sha256 --quiet \
             --statement - >"$dir/out" && cmp "$dir/out" "$dir/st.json"
     }
     check "it can go to standard output, alone" to_stdout
-    check "but not with --json" expect 2 "cannot both write" "$dir/q.gguf" \
+    check "but not with --json" expect_verify 2 "cannot both write" "$dir/q.gguf" \
         --from "$dir/f16.gguf" --statement - --json
 else
     skip "statements" "no libcrypto or no sha256sum"
