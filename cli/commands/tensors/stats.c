@@ -325,10 +325,10 @@ static void show(struct run *run, struct mf_model *model,
     else if (measure(model, pattern, tables, count) != MF_OK)
         report_failure(run, run->operand[0]);
     else
-        (options.tsv          ? show_tsv
-         : run->options->json ? show_json
-                              : show_text)(run, model, tables->index, count,
-                                           tables->found);
+        (options.tsv ? show_tsv
+         : run->options->json
+             ? show_json
+             : show_text)(run, model, tables->index, count, tables->found);
 }
 
 static void stats(struct run *run, struct mf_model *model)
