@@ -8,6 +8,7 @@
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <stdatomic.h>
 #endif
 
 #include "lib/program.h"
@@ -25,12 +26,19 @@ const struct mf_isa mf_isas[] = {
 
 #if defined(__x86_64__)
 /* Conversion of halves: every processor with AVX2 has it, but no rule says so.
- * clang's __builtin_cpu_supports does not know its name. */
+ * clang's __builtin_cpu_supports does not know its name.  A virtual machine
+ * takes many microseconds for the answer, so it is asked once. */
 static bool has_f16c(void)
 {
+    static atomic_int answer; /* 1: no, 2: yes */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
     unsigned a, b, c, d;
 
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    if (known == 0) {
+        known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == 2;
 }
 #endif
 
