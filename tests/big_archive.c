@@ -2,13 +2,14 @@
  *
  * big_archive.c - writes archives and a Parquet file of real proportions
  *
- *     big_archive stored|300|20000|deflated|transposed|chunks OUT
+ *     big_archive stored|300|20000|deflated|transposed|zeros|chunks OUT
  *
  *     stored    a checkpoint of PyTorch: 8 tensors of 64 MiB, noise
  *     300       300 tensors of 32 MiB, 20000 of them of 512 KiB: holes
  *     deflated  an npz of 32 equal arrays of 4 MiB, each compressed: numbers
  *               of which half the bytes are zero
  *     transposed  the same with one array of 16 MiB, columns first
+ *     zeros     an npz of one array of 14 MB, more than 1000 to 1
  *     chunks    the footer of a table of 1000 columns and 1000 groups of rows
  *
  * A kind always gives the same bytes.
@@ -249,9 +250,9 @@ static void put_20000(struct out *out)
 
 enum { NPY_HEADER = 128, ARRAY_MAX = 16 * MIB };
 
-/* Equal arrays of square shape. */
+/* Equal arrays of square shape; bits that `mask` clears are zero. */
 static void put_arrays(struct out *out, unsigned count, size_t rows,
-                       bool columns_first)
+                       bool columns_first, uint64_t mask)
 {
     static uint8_t array[NPY_HEADER + ARRAY_MAX],
         packed[NPY_HEADER + ARRAY_MAX];
@@ -269,7 +270,7 @@ static void put_arrays(struct out *out, unsigned count, size_t rows,
                         columns_first ? "True" : "False", rows, rows)] = ' ';
     array[NPY_HEADER - 1] = '\n';
     for (size_t at = 0; at < size; at += MIB) {
-        make_noise(0xffff0000ffff0000);
+        make_noise(mask);
         memcpy(array + NPY_HEADER + at, noise, MIB);
     }
     deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
@@ -290,14 +291,21 @@ static void put_arrays(struct out *out, unsigned count, size_t rows,
     put_directory(out);
 }
 
+#define HALVES 0xffff0000ffff0000
+
 static void put_deflated(struct out *out)
 {
-    put_arrays(out, 32, 1024, false);
+    put_arrays(out, 32, 1024, false, HALVES);
 }
 
 static void put_transposed(struct out *out)
 {
-    put_arrays(out, 1, 2048, true);
+    put_arrays(out, 1, 2048, true, HALVES);
+}
+
+static void put_zeros(struct out *out)
+{
+    put_arrays(out, 1, 1900, false, 0);
 }
 
 /* ---- a table ---- */
@@ -411,7 +419,8 @@ static const struct kind {
 } kinds[] = {
     { "stored", put_stored },         { "300", put_300 },
     { "20000", put_20000 },           { "deflated", put_deflated },
-    { "transposed", put_transposed }, { "chunks", put_chunks },
+    { "transposed", put_transposed }, { "zeros", put_zeros },
+    { "chunks", put_chunks },
 };
 
 int main(int argc, char **argv)
@@ -428,8 +437,8 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    fputs(
-        "usage: big_archive stored|300|20000|deflated|transposed|chunks OUT\n",
-        stderr);
+    fputs("usage: big_archive "
+          "stored|300|20000|deflated|transposed|zeros|chunks OUT\n",
+          stderr);
     return 2;
 }

@@ -46,7 +46,6 @@ static const struct refusal {
     { "good-types.gguf", "safetensors", "q4_0" },
     { "good-arrays.npz", "apr", "i16" },
     { "good-deflated.npz", "apr", "i16" },
-    { "good-zip-ratio.npz", "gguf", "u8" },
     { "good-zip64.npz", "apr", "i16" },
     { "good-torch.pt", "apr", "i16" },
     { "good-torch-legacy.pt", "apr", "i16" },
