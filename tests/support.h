@@ -121,6 +121,14 @@ each_fixture(const char *prefix,
     return count;
 }
 
+/* Whether the plain tests do the rest of it. */
+static inline bool test_is_quick(void)
+{
+    const char *text = getenv("QUICK");
+
+    return text && *text && strcmp(text, "0") != 0;
+}
+
 /* ---- a heap that fails on request ---- */
 
 struct test_heap {

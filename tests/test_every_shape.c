@@ -389,13 +389,6 @@ static void every_operation(struct shape shape, struct way way)
 
 /* ---- the tests ---- */
 
-static bool quick(void)
-{
-    const char *text = getenv("QUICK");
-
-    return text && *text && strcmp(text, "0") != 0;
-}
-
 /* One, and around blocks of 32 and 256, pages and what a piece of work is; some
  * of which went on for ever: 512 x 4, 1024 x 12, 4096 x 10. */
 static void every_shape(void **state)
@@ -411,7 +404,7 @@ static void every_shape(void **state)
 
         make_model(shape);
         every_operation(shape, (struct way){ .threads = 1 });
-        if (!quick())
+        if (!test_is_quick())
             every_operation(shape, (struct way){ .threads = 3 });
     }
     for (size_t type = 0; type < MF_TYPE_COUNT; type++)
@@ -430,7 +423,7 @@ static void every_limit(void **state)
                                            { 8192, 64, false } };
     static const enum mf_type types[] = { MF_TYPE_Q8_0, MF_TYPE_Q4_K,
                                           MF_TYPE_APR_Q8 };
-    size_t step = quick() ? 16 * 1024 : 4 * 1024;
+    size_t step = test_is_quick() ? 16 * 1024 : 4 * 1024;
 
     (void)state;
     for (size_t s = 0; s < COUNT(shapes); s++) {

@@ -205,11 +205,12 @@ static struct place place_in(const char *path, size_t tensor)
     return (struct place){ found.data.offset, found.data.size };
 }
 
+/* Every byte of the block, or one of `step`. */
 static void flip_block(uint8_t *bytes, size_t size, struct place place,
-                       uint64_t block, const struct mf_type_info *type,
-                       const char *matrix)
+                       uint64_t block, uint32_t step,
+                       const struct mf_type_info *type, const char *matrix)
 {
-    for (uint32_t i = 0; i < type->size; i++) {
+    for (uint32_t i = 0; i < type->size; i += step) {
         uint64_t at = place.offset + block * type->size + i;
         struct answer answer;
 
@@ -240,8 +241,9 @@ static bool flip_type(const struct mf_type_info *type, bool weighted)
     place = place_in(quant_path, 1);
     bytes = load(quant_path, &size);
     assert_true(verify(bytes, size, matrix, 1).result.follows);
-    flip_block(bytes, size, place, 0, type, matrix);
-    flip_block(bytes, size, place, place.size / type->size - 1, type, matrix);
+    flip_block(bytes, size, place, 0, test_is_quick() ? 13 : 1, type, matrix);
+    flip_block(bytes, size, place, place.size / type->size - 1, 7, type,
+               matrix);
     free(bytes);
     return true;
 }
