@@ -316,6 +316,8 @@ enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
     if (!as && !mf_hub_applies(model, format))
         return model->env->error.status;
     status = outline_of(model, format, as, out);
+    if (status == MF_OK && as)
+        status = mf_quantize_refuse(model);
     if (status == MF_OK || status == MF_ERR_MEMORY || as)
         return status;
     /* A family that is not converted, or a file that is wrong: as much as its

@@ -199,4 +199,9 @@ enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
                         const struct mf_draft *facts, const uint32_t *blocks,
                         size_t block_count);
 
+/* ---- quantize.c ---- */
+
+/* Fails for a model of which mf_model_quantize makes none. */
+enum mf_status mf_quantize_refuse(struct mf_model *model);
+
 #endif

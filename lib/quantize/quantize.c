@@ -27,29 +27,27 @@ struct quantizing {
     struct mf_mix_result mix;
 };
 
-/* ---- outputs ---- */
-
-static enum mf_status check_model(const struct quantizing *work)
+enum mf_status mf_quantize_refuse(struct mf_model *model)
 {
-    const struct mf_model_info *info = mf_model_info(work->model);
-    size_t errors = work->model->index.damage_count;
+    size_t errors = model->index.damage_count;
 
-    if (mf_model_require_complete(work->model) != MF_OK)
-        return work->model->env->error.status;
-    if (mf_model_is_imatrix(work->model))
-        return mf_decline(work->model->env, MF_REASON_IMATRIX_INPUT,
-                          MF_NO_OFFSET,
+    if (mf_model_require_complete(model) != MF_OK)
+        return model->env->error.status;
+    if (mf_model_is_imatrix(model))
+        return mf_decline(model->env, MF_REASON_IMATRIX_INPUT, MF_NO_OFFSET,
                           "this is an importance matrix and not quantized");
     if (errors > 0)
         return mf_decline(
-            work->model->env, mf_index_damage_reason(&work->model->index),
-            MF_NO_OFFSET, "the model has %zu error%s and is not quantized",
-            errors, errors == 1 ? "" : "s");
-    if (info->byte_order == MF_BIG_ENDIAN)
-        return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            model->env, mf_index_damage_reason(&model->index), MF_NO_OFFSET,
+            "the model has %zu error%s and is not quantized", errors,
+            errors == 1 ? "" : "s");
+    if (model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "big-endian models cannot be quantized");
-    return mf_draft_check_source(work->model);
+    return mf_draft_check_source(model);
 }
+
+/* ---- outputs ---- */
 
 /* ggml has no dimensions of 1 after the last one above 1, so llama-quantize
  * writes none. */
@@ -460,7 +458,7 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     mf_outputs_init(&work.outputs, model);
     work.outputs.finite_only = true;
     timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
-    status = check_model(&work);
+    status = mf_quantize_refuse(model);
     if (status == MF_OK)
         status = open_imatrix(&work);
     if (status == MF_OK)

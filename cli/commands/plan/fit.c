@@ -58,6 +58,8 @@ static void smallest_text(struct out *out, const struct mf_fit *fit)
                    "MiB\n",
                    fit->mix[last - 1].name,
                    amount_mib(fit->mix[last - 1].file_size).at);
+    else
+        out_text(out, "\nquantizations: unknown; plan --as Q4_K_M says why\n");
 }
 
 static void mixes_text(struct out *out, const struct mf_fit *fit)
