@@ -37,10 +37,10 @@ enum mf_status mf_quantize_refuse(struct mf_model *model)
         return mf_decline(model->env, MF_REASON_IMATRIX_INPUT, MF_NO_OFFSET,
                           "this is an importance matrix and not quantized");
     if (errors > 0)
-        return mf_decline(
-            model->env, mf_index_damage_reason(&model->index), MF_NO_OFFSET,
-            "the model has %zu error%s and is not quantized", errors,
-            errors == 1 ? "" : "s");
+        return mf_decline(model->env, mf_index_damage_reason(&model->index),
+                          MF_NO_OFFSET,
+                          "the model has %zu error%s and is not quantized",
+                          errors, errors == 1 ? "" : "s");
     if (model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "big-endian models cannot be quantized");
