@@ -267,6 +267,7 @@ values = {
     "complex-list": call(name("builtins", "complex"), [1]), "complex-new": new(name("builtins", "complex"), 1.0, 2.0),
     "bytearray": call(name("builtins", "bytearray"), "ab", "latin-1"), "bytearray-none": call(name("builtins", "bytearray")),
     "bytearray-text": call(name("builtins", "bytearray"), "ab"), "bytearray-list": call(name("builtins", "bytearray"), [1, 2]),
+    "bytearray-bytes": call(name("builtins", "bytearray"), call(name("_codecs", "encode"), "ab", "latin1")),
     "bytearray-tensor": call(name("builtins", "bytearray"), a), "bytearray-new": new(name("builtins", "bytearray"), "ab", "latin-1"),
     "encode": call(name("_codecs", "encode"), "ab", "latin1"), "encode-number": call(name("_codecs", "encode"), 5),
     "encode-tensor": call(name("_codecs", "encode"), a, "latin1"), "encode-none": call(name("_codecs", "encode")),

@@ -48,6 +48,7 @@ good = {
     "one": torch.arange(3.),
     "list": [torch.ones(2), (torch.full((3,), 2.), {"x": torch.ones(1)})],
     "none": {},
+    "bytes": {"some": b"abc", "array": bytearray(b"abc"), "none": bytearray(), "x": torch.ones(2)},
     "keys": {0: torch.ones(1), "a.b": torch.ones(2), True: torch.ones(3), None: torch.ones(4)},
     "ordered": collections.OrderedDict(b=torch.ones(2), a=torch.ones(3)),
     "large": {"l.%d.weight" % i: torch.full((3,), float(i + 1)) for i in range(3000)},

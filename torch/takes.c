@@ -18,7 +18,7 @@ static const struct {
 } rows[] = {
     [PICKLE_MAKES_VALUE] = { NULL, NULL },
     [PICKLE_MAKES_ENCODED] = { "tt", NULL },
-    [PICKLE_MAKES_BYTES] = { "|tt", "" },
+    [PICKLE_MAKES_BYTES] = { "|tt|y", "" },
     [PICKLE_MAKES_COMPLEX] = { "|n|nn", "|n|nn" },
     [PICKLE_MAKES_LAYOUT] = { "t", NULL },
     [PICKLE_MAKES_SIZE] = { "w", "w" },
@@ -181,6 +181,10 @@ static bool fits(struct pickle *pickle, uint32_t at, char letter)
                mf_pickle_makes_tensor(mf_pickle_makes(pickle, at));
     case 'w': /* whole numbers */
         return has_integers(pickle, at);
+    case 'y': /* bytes */
+        return node->kind == PICKLE_BYTES ||
+               (node->kind == PICKLE_CALL &&
+                mf_pickle_makes(pickle, at) == PICKLE_MAKES_ENCODED);
     default: /* 'x': anything */
         return true;
     }
