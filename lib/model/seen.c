@@ -49,7 +49,8 @@ static enum mf_status digest_of(struct mf_env *env,
         size_t some = left < room ? (size_t)left : room;
 
         status = mf_source_read(env, source, at, bytes, some);
-        XXH3_128bits_update(&state, bytes, some);
+        if (status == MF_OK)
+            XXH3_128bits_update(&state, bytes, some);
         at += some;
     }
     *out = XXH3_128bits_digest(&state);

@@ -127,7 +127,7 @@ bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
         mf_clear_error(env);
     if (env->error.status != MF_OK)
         return false;
-    for (size_t i = 0; i<count && * round> 0; i++) {
+    for (size_t i = 0; *round > 0 && i < count; i++) {
         if (mf_model_steady(models[i], &touched) != MF_OK ||
             mf_seen_check(models[i]) != MF_OK)
             return false;
