@@ -273,13 +273,15 @@ refers_but_heap() {
 symbols() {
     for folder in lib $formats; do
         find "$build/$folder" -name '*.o'
-    done | while read -r object; do
-        room=${object#"$build"/} room=${room#lib/} room=${room%%/*}
-        "$nm" -g "$object" | awk -v room="$room" -v object="$object" '
-            $(NF - 1) ~ /^[UTDBRVW]$/ && $NF ~ /^mf_/ {
-                print ($(NF - 1) == "U" ? "u" : "d"), room, $NF, object
-            }'
-    done
+    done | xargs "$nm" -A -g | awk -v build="$build/" '
+        $(NF - 1) ~ /^[UTDBRVW]$/ && $NF ~ /^mf_/ {
+            object = $1
+            sub(/:[0-9a-f]*$/, "", object)
+            room = substr(object, length(build) + 1)
+            sub(/^lib\//, "", room)
+            sub(/\/.*/, "", room)
+            print ($(NF - 1) == "U" ? "u" : "d"), room, $NF, object
+        }'
 }
 
 # arrows: uses of a symbol that the matrix does not allow.  The table of formats
