@@ -166,7 +166,7 @@ static enum mf_status keep_logical(struct parquet *parquet,
     }
     if (!element->logical[0] && element->converted == DECIMAL &&
         has(element, FIELD_CONVERTED)) {
-        snprintf(text, sizeof(text), "%s(%" PRId64 ",%" PRId64 ")", name,
+        snprintf(text, sizeof(text), "%.20s(%" PRId64 ",%" PRId64 ")", name,
                  element->precision, element->scale);
         name = text;
     }

@@ -276,10 +276,14 @@ static bool goes_on(const struct run *run, size_t task)
 static bool do_next(struct run *run, struct mf_worker *worker)
 {
     struct mf_crew *crew = run->crew;
-    size_t task =
-        atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+    size_t task;
 
-    if (task >= run->count || is_set(&crew->failed) || is_set(&crew->stopped))
+    /* A task that was taken is done, whatever fails meanwhile: it may be one
+     * before that. */
+    if (is_set(&crew->failed) || is_set(&crew->stopped))
+        return false;
+    task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
+    if (task >= run->count)
         return false;
     if (goes_on(run, task))
         return true; /* who does the task before it does this one */

@@ -206,7 +206,7 @@ static void warn_of_unweighted(struct run *run, size_t changed,
 
 static void warn_of_need(struct run *run, struct names_text *need)
 {
-    char text[512];
+    char text[600];
 
     add_rest(need);
     snprintf(text, sizeof(text),
