@@ -66,6 +66,18 @@ refused() {
 }
 check "but none that is refused" refused
 
+# A value of the file itself is none that anybody wants.
+own_bytes() {
+    fresh
+    ln -sf a.gguf link
+    for value in a.gguf link; do
+        ends 4 meta set --quiet a.gguf x.y=@"$value" &&
+            grep -q 'a.gguf: a value was read from this file' err &&
+            cmp a.gguf base.gguf || return
+    done
+}
+check "nor one whose value is the file" own_bytes
+
 json_shown() {
     fresh
     ends 0 meta set --json --dry-run a.gguf general.name=new x.y=1 &&

@@ -8,6 +8,7 @@
  */
 #include <unistd.h>
 
+#include "lib/base/inputs.h"
 #include "lib/base/options.h"
 #include "lib/model/pending.h"
 #include "lib/write/edit.h"
@@ -95,6 +96,18 @@ struct mf_model *mf_editor_model(const struct mf_editor *editor)
     return editor ? editor->model : NULL;
 }
 
+/* A value that was read from the file itself is a slip of "@". */
+static enum mf_status refuse_input(const struct mf_editor *editor)
+{
+    const struct mf_source *source = &editor->model->file[0].source;
+    struct mf_source_id id = mf_source_identify(source);
+
+    if (!mf_inputs_have(editor->env, id.device, id.file))
+        return MF_OK;
+    return mf_decline(editor->env, MF_REASON_OUTPUT_IS_INPUT, MF_NO_OFFSET,
+                      "a value was read from this file, which is not changed");
+}
+
 enum mf_status mf_editor_apply(struct mf_editor *editor,
                                const struct mf_edit *edits, size_t count,
                                struct mf_edit_result *out)
@@ -110,6 +123,8 @@ enum mf_status mf_editor_apply(struct mf_editor *editor,
     if (editor->applied)
         return mf_fail(editor->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "an editor can apply edits only once");
+    if (refuse_input(editor) != MF_OK)
+        return editor->env->error.status;
     status = mf_edit_model(editor->model, &editor->lock, edits, count,
                            &editor->options, &result);
     editor->applied = status == MF_OK;
