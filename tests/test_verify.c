@@ -232,6 +232,7 @@ static void flip_block(uint8_t *bytes, size_t size, struct place place,
 static bool flip_type(const struct mf_type_info *type, bool weighted)
 {
     const char *matrix = weighted ? matrix_path : NULL;
+    uint32_t step = test_is_quick() ? 13 : 1;
     struct place place;
     uint8_t *bytes;
     size_t size;
@@ -241,8 +242,8 @@ static bool flip_type(const struct mf_type_info *type, bool weighted)
     place = place_in(quant_path, 1);
     bytes = load(quant_path, &size);
     assert_true(verify(bytes, size, matrix, 1).result.follows);
-    flip_block(bytes, size, place, 0, test_is_quick() ? 13 : 1, type, matrix);
-    flip_block(bytes, size, place, place.size / type->size - 1, 7, type,
+    flip_block(bytes, size, place, 0, step, type, matrix);
+    flip_block(bytes, size, place, place.size / type->size - 1, step, type,
                matrix);
     free(bytes);
     return true;
