@@ -137,7 +137,7 @@ check "the line that says so stands behind the difference" \
 check "in JSON, too" expect_diff 1 \
     '"values":{"finite":4,"max_abs":3,"max_rel":0.25,"rmse":1.6007810593582121,"cosine":0.7816856' \
     --values --json "$dir/four.safetensors" "$dir/half.safetensors"
-check "what is none on one side is counted" expect_diff 1 \
+check "NaN and Inf on one side are counted" expect_diff 1 \
     "relative 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
     --values "$dir/four.safetensors" "$dir/odd.safetensors"
 check "numbers of no type that is decoded are not" expect_diff 1 \

@@ -66,7 +66,7 @@ refused() {
 }
 check "but none that is refused" refused
 
-# A value of the file itself is none that anybody wants.
+# The bytes of the file itself.
 own_bytes() {
     fresh
     ln -sf a.gguf link
@@ -76,7 +76,7 @@ own_bytes() {
             cmp a.gguf base.gguf || return
     done
 }
-check "nor one whose value is the file" own_bytes
+check "a value read from the edited file is refused" own_bytes
 
 json_shown() {
     fresh

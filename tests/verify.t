@@ -41,9 +41,9 @@ offset() {
 # ---- what is no model
 
 matrix=$llama/llama-wide.imatrix.dat
-check "a matrix is no model" expect_verify 3 "this is an importance matrix" \
+check "an importance matrix is refused" expect_verify 3 "this is an importance matrix" \
     "$matrix" --from "$llama/llama-wide.gguf"
-check "a GGUF one neither" expect_verify 3 "this is an importance matrix" \
+check "in GGUF, too" expect_verify 3 "this is an importance matrix" \
     "$fixtures/good-imatrix.gguf" --from "$llama/llama-wide.gguf"
 check "nothing is made from one" expect_verify 3 "this is an importance matrix" \
     "$llama/llama-wide.gguf" --from "$matrix"
@@ -190,7 +190,7 @@ check "those that are missing are listed" expect_verify 1 \
 
 check "--from is required" expect_verify 2 "missing option '--from SOURCE'" \
     "$dir/q.gguf"
-check "a source that is no model" expect_verify 3 "README" "$dir/q.gguf" --from \
+check "a source that is not a model" expect_verify 3 "README" "$dir/q.gguf" --from \
     README.md
 check "a damaged model" expect_verify 3 "the model has" \
     "$fixtures/bad-overlap.gguf" --from "$dir/f16.gguf"
