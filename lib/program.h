@@ -216,7 +216,7 @@ bool mf_missing_skipped_at(const struct mf_model *model, size_t index,
                            struct mf_missed *out);
 
 /* Names in mf_missing_at the tensors that mf_tensor_stats cannot measure, too;
- * fits[i] is set for all others. */
+ * fits[i] is set for all others. Once for a model. */
 enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits);
 
 /* ---- Files made from a model --------------------------------------------- */

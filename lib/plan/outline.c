@@ -316,6 +316,7 @@ enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
     if (!as && !mf_hub_applies(model, format))
         return model->env->error.status;
     status = outline_of(model, format, as, out);
+    /* Last: that a model has no GGUF form at all is the better answer. */
     if (status == MF_OK && as)
         status = mf_quantize_refuse(model);
     if (status == MF_OK || status == MF_ERR_MEMORY || as)

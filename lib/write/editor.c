@@ -96,7 +96,7 @@ struct mf_model *mf_editor_model(const struct mf_editor *editor)
     return editor ? editor->model : NULL;
 }
 
-/* A value that was read from the file itself is a slip of "@". */
+/* Nobody sets a key to the bytes of the file that has it. */
 static enum mf_status refuse_input(const struct mf_editor *editor)
 {
     const struct mf_source *source = &editor->model->file[0].source;
