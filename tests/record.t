@@ -485,11 +485,15 @@ forced() {
 }
 check "unless --force is given" forced
 
-# killed DIR ARGUMENT...: kills a command that records in DIR.
+# killed ARGUMENT...: kills a command that records in $killed, once memory.csv
+# and $begun are in it.
 killed() {
     "$modelfile" "$@" --record "$killed" >out 2>err &
     child=$!
-    while [ ! -s "$killed/memory.csv" ] && kill -0 $child; do sleep 0.01; done
+    until [ -s "$killed/memory.csv" ] && [ -e "$killed/${begun:-}" ] ||
+        ! kill -0 $child; do
+        sleep 0.01
+    done
     kill -KILL $child
     wait $child
     [ ! -s "$killed/run.json" ]
@@ -521,7 +525,8 @@ after_a_kill_others() {
 }
 check "of which nothing else goes" after_a_kill_others
 after_a_kill_grid() {
-    killed=k4 && killed bench filled.gguf --rounds 1000 --quantize Q8_0 &&
+    killed=k4 begun=witness &&
+        killed bench filled.gguf --rounds 1000 --quantize Q8_0 &&
         [ -d k4/witness ] &&
         run convert "$model" k4.gguf --record k4 --force &&
         [ "$code" = 0 ] && recorded k4
