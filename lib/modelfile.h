@@ -31,8 +31,8 @@
  *         return 0;
  *     }
  *
- * Ownership: the caller frees only what a function ending in _new or _open
- * returned.  Everything reachable from a model is valid until mf_model_close().
+ * Ownership: the caller frees only what a function ending in _new or _open, or
+ * mf_values_read, returned.  Everything reachable from a model is valid until mf_model_close().
  *
  * Threads: the library has no global state.  An env and the models opened with
  * it belong to one thread at a time; different envs are independent.  Several
@@ -101,7 +101,10 @@ enum mf_status {
     MF_ERR_UNSUPPORTED, /* valid, but not supported by this library */
     MF_ERR_OUTPUT, /* a file cannot be written; the message has the system's
                       reason */
-    MF_ERR_STOPPED /* the caller's progress function returned false */
+    MF_ERR_STOPPED, /* the caller's progress function returned false, or its
+                       source was cancelled */
+    MF_NEED_MORE    /* only the beginning of a file is there: see
+                       mf_model_open_memory */
 };
 
 #define MF_NO_OFFSET UINT64_MAX
@@ -128,6 +131,7 @@ struct mf_error {
     enum mf_error_file file;
     char
         shard[256]; /* MF_ERROR_IN_SHARD: its name, without a folder; else "" */
+    uint64_t needed; /* MF_NEED_MORE: bytes from the start of the file */
 };
 
 struct mf_reason_info {
@@ -378,6 +382,9 @@ struct mf_open_options {
     /* A config.json of Hugging Face, or a folder that has one but no model, is
      * a model without tensors, for mf_plan alone. */
     bool bare;
+    /* Of mf_model_open_memory: the bytes are only the beginning of a file of
+     * this size. 0: they are all of it. */
+    uint64_t file_size;
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors index.json,
@@ -393,11 +400,60 @@ MF_API enum mf_status mf_model_open(struct mf_env *env, const char *path,
                                     struct mf_model **out);
 
 /* Opens a file in memory, with MF_SHARDS_ALONE. bytes must stay readable and
- * unchanged until mf_model_close. name is for messages, and is copied. */
+ * unchanged until mf_model_close. name is for messages, and is copied.
+ *
+ * With the option file_size, bytes are the beginning of a larger file, such as
+ * a program gets over a network. If the header is not in them, MF_NEED_MORE says
+ * how many bytes it takes at least to get further (mf_error.needed); for a
+ * format with an index at its end that is the whole file. Twice as many the
+ * next time is a good choice. What comes after the header, tensor data and long
+ * arrays of metadata, is needed when it is asked for. */
 MF_API enum mf_status
 mf_model_open_memory(struct mf_env *env, const char *name, const void *bytes,
                      size_t size, const struct mf_open_options *options,
                      struct mf_model **out);
+
+/* Opens a regular file that is open for reading, a memfd too, with
+ * MF_SHARDS_ALONE. It stays open, until mf_model_close at least. name is for
+ * messages, and is copied. */
+MF_API enum mf_status mf_model_open_fd(struct mf_env *env, const char *name,
+                                       int fd,
+                                       const struct mf_open_options *options,
+                                       struct mf_model **out);
+
+/* Bytes that a program brings: from a network, an archive, a store that is
+ * encrypted. */
+struct mf_byte_source {
+    size_t size;      /* of this struct: see above */
+    const char *name; /* "model.gguf", also with folders in front; copied */
+    uint64_t bytes;   /* how many there are, which stays so */
+    /* Reads at most count bytes at offset into buffer, which is within bytes.
+     * Returns how many, at least one, or a negative number of errno; -ECANCELED
+     * ends the call with MF_ERR_STOPPED. Called in any thread of a call with
+     * the env, and in several at once. */
+    int64_t (*read)(void *user, uint64_t offset, void *buffer, size_t count);
+    void *user;
+    /* Fills in *out for another file: a shard, or one next to the model such as
+     * config.json. Its name is that of this one with another last component.
+     * Of the new source name and open do not count. Returns 0, or a number of
+     * errno, ENOENT if there is no such file. Folders cannot be listed: a shard
+     * of safetensors leads to no other, and further chat templates in a folder
+     * of their own are not found. NULL: there are no other files. */
+    int (*open)(void *user, const char *name, struct mf_byte_source *out);
+    /* When the bytes are no longer needed; in the thread of the call. NULL: not
+     * called. */
+    void (*close)(void *user);
+    /* read and open of this source, and of those that it opens, are called by
+     * one thread at a time. */
+    bool one_at_a_time;
+};
+
+/* Opens a model of such files, and nothing of the disk. The source is closed
+ * once, by mf_model_close or because of an error; but not after
+ * MF_ERR_ARGUMENT. */
+MF_API enum mf_status mf_model_open_source(
+    struct mf_env *env, const struct mf_byte_source *source,
+    const struct mf_open_options *options, struct mf_model **out);
 
 /* NULL is allowed. */
 MF_API void mf_model_close(struct mf_model *model);
@@ -592,6 +648,83 @@ MF_API enum mf_status mf_tensor_stats(struct mf_model *model,
                                       const size_t *index, size_t count,
                                       struct mf_tensor_stats *out);
 
+/* ---- Reading tensors ---- */
+
+/* What elements become. */
+enum mf_read_as {
+    /* What they are: numbers of the tensor's type in the order of the machine,
+     * or blocks, of which first and count have to be whole ones; the last one
+     * of a tensor may lack some elements. */
+    MF_READ_OWN,
+    MF_READ_F32, /* what convert and dequantize make of them: integers and f64
+                    are rounded, and too large ones become infinite */
+    MF_READ_F64, /* exact, but for integers of more than 53 bits */
+    MF_READ_I64  /* of integers and bools alone, and exact */
+};
+
+/* Reads count elements from element `first` on, in the order in which the last
+ * dimension varies fastest (the first one, where mf_model_info says
+ * fastest_first), whatever their order in the file.  out is aligned for its
+ * numbers and has room for count of them; after an error it has any bytes.
+ * Scales that other tensors hold, as in folders with FP8 weights, are not
+ * applied.  The first call allocates a reader, which the model keeps, and later
+ * ones nothing.  A tensor that is damaged, of an unknown type, or of one that
+ * cannot be decoded is refused.  */
+MF_API enum mf_status mf_tensor_read(struct mf_model *model, size_t index,
+                                     uint64_t first, uint64_t count,
+                                     enum mf_read_as as, void *out);
+
+/* Reads bytes of the tensor, of which it has mf_tensor.data.size: those that a
+ * little-endian file without packing and strides would have.  So it reads
+ * tensors of unknown types, too; those of a big-endian file, which nobody could
+ * turn around, are refused. */
+MF_API enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
+                                      uint64_t offset, size_t size, void *out);
+
+/* Reads for one thread.  Several threads may read tensors of a model at once,
+ * each with a reader of its own, while no other call with its env is made.
+ * Nothing is allocated after _open; but for packed tensors the model keeps what
+ * it unpacked, which the threads share. */
+struct mf_tensor_reader;
+
+MF_API enum mf_status mf_tensor_reader_open(struct mf_model *model,
+                                            struct mf_tensor_reader **out);
+
+/* As mf_tensor_read and mf_tensor_bytes; errors are in
+ * mf_tensor_reader_error. */
+MF_API enum mf_status mf_tensor_reader_read(struct mf_tensor_reader *reader,
+                                            size_t index, uint64_t first,
+                                            uint64_t count, enum mf_read_as as,
+                                            void *out);
+MF_API enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
+                                             size_t index, uint64_t offset,
+                                             size_t size, void *out);
+
+/* As mf_env_error. */
+MF_API const struct mf_error *
+mf_tensor_reader_error(const struct mf_tensor_reader *reader);
+
+/* Before the model is closed. NULL is allowed. */
+MF_API void mf_tensor_reader_close(struct mf_tensor_reader *reader);
+
+/* MF_OK if all files of the model are those that were opened, byte for byte as
+ * far as the system tells: for after reading, as a file that was written to
+ * meanwhile gives old and new bytes. */
+MF_API enum mf_status mf_model_unchanged(struct mf_model *model);
+
+/* Bytes of a file that somebody else can map or read. */
+struct mf_file_span {
+    uint32_t shard;
+    const char *path; /* of the shard, as opened; terminated */
+    struct mf_span data;
+};
+
+/* Where the tensor's bytes are, if a file has them as mf_tensor_bytes reads
+ * them: false if they are packed, strided or swapped, damaged, partly in the
+ * journal of an edit, or not in a file. */
+MF_API bool mf_tensor_place(const struct mf_model *model, size_t index,
+                            struct mf_file_span *out);
+
 /* ---- Metadata ------------------------------------------------------------ */
 
 struct mf_meta {
@@ -648,6 +781,24 @@ MF_API enum mf_status mf_values_open(struct mf_model *model, size_t index,
 MF_API enum mf_status mf_values_next(struct mf_values *values,
                                      struct mf_value *out);
 MF_API void mf_values_close(struct mf_values *values);
+
+/* An array of metadata in memory, such as a vocabulary. */
+struct mf_array {
+    enum mf_value_type of;
+    size_t count;
+    /* Of MF_VALUE_STRING struct mf_str, terminated; else numbers of the C type:
+     * uint8_t .. int64_t, float, double, bool. */
+    const void *elements;
+};
+
+/* Reads all elements of the array with this index. In JSON an array has no
+ * type: numbers of several kinds become the smallest of i64, u64 and f64 that
+ * holds them exactly.  MF_ERR_UNSUPPORTED if elements are arrays or objects, or
+ * have no common type: use mf_values_open.  Free *out with mf_array_free, before
+ * the env. */
+MF_API enum mf_status mf_values_read(struct mf_model *model, size_t index,
+                                     const struct mf_array **out);
+MF_API void mf_array_free(const struct mf_array *array);
 
 /* What people ask about a model, wherever its format keeps it. */
 enum mf_fact {

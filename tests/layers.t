@@ -126,6 +126,7 @@ folder    base io json model vocab
 check     base lanes io model arch vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
+read      base lanes io model codec
 derive    base lanes io model draft codec quant
 tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize

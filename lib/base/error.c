@@ -23,6 +23,7 @@ const char *mf_status_name(enum mf_status status)
         [MF_ERR_UNSUPPORTED] = "unsupported",
         [MF_ERR_OUTPUT] = "output",
         [MF_ERR_STOPPED] = "stopped",
+        [MF_NEED_MORE] = "need more",
     };
 
     return (unsigned)status < sizeof(names) / sizeof(*names) ? names[status]
@@ -94,6 +95,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.offset = MF_NO_OFFSET;
     env->error.message[0] = 0;
     env->error.shard[0] = 0;
+    env->error.needed = 0;
     env->error.rule = "";
     env->error.file = MF_ERROR_IN_MODEL;
 }

@@ -10,6 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/card/yaml.h"
 #include "lib/folder/sidecar.h"
+#include "lib/model/nearby.h"
 
 #define GENERATION "generation_config.json"
 
@@ -215,7 +216,7 @@ static enum mf_status take_generation(struct mf_card *card,
     struct mf_node *root = NULL;
     enum mf_status status = MF_OK;
 
-    if (model->file[0].source.fd >= 0)
+    if (mf_nearby_any(model))
         status = mf_sidecar_tree(model, card->arena, GENERATION,
                                  MF_SIDECAR_LIMIT, &root);
     if (status == MF_ERR_CORRUPT) {

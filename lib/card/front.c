@@ -10,6 +10,7 @@
 #include "lib/card/card.h"
 #include "lib/card/yaml.h"
 #include "lib/folder/sidecar.h"
+#include "lib/model/nearby.h"
 
 #define README "README.md"
 
@@ -153,7 +154,7 @@ enum mf_status mf_card_front(const struct mf_model *model,
     enum mf_status status;
 
     *root = NULL;
-    if (model->file[0].source.fd < 0 ||
+    if (!mf_nearby_any(model) ||
         !mf_sidecar_exists(model, arena, README))
         return model->env->error.status;
     status = mf_sidecar_open(&file, model, arena, README);

@@ -18,6 +18,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/steady.h"
 
 /* The type of a file next to a model, after those of values. */
@@ -148,7 +149,7 @@ static enum mf_status add_templates(struct meta *meta)
 
     if (!path)
         return status_of(meta);
-    mf_entries_begin(&entries, mf_open_directory(path));
+    mf_entries_begin(&entries, mf_nearby_folder(meta->model, path));
     while (status == MF_OK && (next = mf_entries_next(&entries)) != NULL)
         status = add_template(meta, next);
     mf_entries_end(&entries);
@@ -159,7 +160,7 @@ static enum mf_status add_templates(struct meta *meta)
 static bool has_files(const struct mf_model *model)
 {
     return model->format->naming == MF_NAMING_HF &&
-           model->file[0].source.fd >= 0;
+           mf_nearby_any(model);
 }
 
 static enum mf_status add_files(struct meta *meta)

@@ -24,14 +24,6 @@ struct mf_integers {
                           the order of uint64_t */
 };
 
-/* How integers of a type are read; bools are 0 or 1. */
-bool mf_type_is_integer(enum mf_type type);
-bool mf_type_is_signed(enum mf_type type);
-
-/* One of them: a number of type int64_t, converted, where the type is signed.
- */
-uint64_t mf_integer_at(enum mf_type type, const uint8_t *bytes);
-
 /* Adds integers of that type. */
 void mf_integers_add(struct mf_integers *sum, enum mf_type type,
                      const uint8_t *bytes, size_t count);

@@ -184,7 +184,7 @@ static enum mf_status check_errors(struct mf_model *after,
 
     if (status != MF_OK || after->info.error_count == 0)
         return status;
-    status = mf_model_open_source(after->env, source.name, &source, NULL, &now);
+    status = mf_model_open_view(after->env, source.name, &source, NULL, &now);
     if (status != MF_OK)
         return status;
     status = mf_model_validate(now);
@@ -206,7 +206,7 @@ enum mf_status mf_preview_check(const struct mf_draft *draft,
     enum mf_status status = make(draft, &preview);
 
     if (status == MF_OK)
-        status = mf_model_open_source(draft->env, model->file[0].path, &source,
+        status = mf_model_open_view(draft->env, model->file[0].path, &source,
                                       NULL, &after);
     if (status == MF_OK) {
         status = force ? MF_OK : check_errors(after, model);

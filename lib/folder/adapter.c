@@ -6,6 +6,7 @@
 
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
+#include "lib/model/nearby.h"
 
 static enum mf_status failed(const struct mf_adapter *adapter)
 {
@@ -208,7 +209,7 @@ bool mf_model_is_lora(const struct mf_model *model)
         return false;
     if (model->format->values == MF_VALUES_TYPED)
         return text_is(model, "adapter.type", "lora");
-    if (model->file[0].source.fd < 0)
+    if (!mf_nearby_any(model))
         return false;
     mf_arena_init(&arena, model->env);
     found = mf_sidecar_exists(model, &arena, MF_ADAPTER_CONFIG);
@@ -224,7 +225,7 @@ enum mf_status mf_adapter_read(struct mf_adapter *adapter,
         .arena = arena,
         .gguf = model->format->values == MF_VALUES_TYPED,
     };
-    if (!adapter->gguf && model->file[0].source.fd >= 0 &&
+    if (!adapter->gguf && mf_nearby_any(model) &&
         mf_sidecar_tree(model, arena, MF_ADAPTER_CONFIG, MF_SIDECAR_LIMIT,
                         &adapter->config) != MF_OK)
         return failed(adapter);

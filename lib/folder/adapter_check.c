@@ -12,6 +12,7 @@
 
 #include "lib/base/str.h"
 #include "lib/folder/adapter.h"
+#include "lib/model/nearby.h"
 
 #define ALPHA  "adapter.lora.alpha"
 #define TOKENS "adapter.alora.invocation_tokens"
@@ -230,7 +231,7 @@ enum mf_status mf_adapter_check(struct mf_model *model)
             check_tokens(index);
             check_tensors(&adapter);
         }
-    } else if (model->file[0].source.fd < 0 || check_config(&adapter)) {
+    } else if (!mf_nearby_any(model) || check_config(&adapter)) {
         check_tensors(&adapter);
     }
     mf_arena_release(&arena);

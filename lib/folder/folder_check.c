@@ -6,6 +6,7 @@
 
 #include "lib/folder/adapter.h"
 #include "lib/folder/folder.h"
+#include "lib/model/nearby.h"
 
 /* Whether any tensor of the model is of that type. */
 static bool has_type(const struct mf_index *index, enum mf_type type)
@@ -77,7 +78,7 @@ enum mf_status mf_folder_check(struct mf_model *model)
     /* What is next to files of other formats describes other files. */
     if (mf_model_is_adapter(model))
         status = mf_adapter_check(model);
-    else if (model->file[0].source.fd >= 0 &&
+    else if (mf_nearby_any(model) &&
              model->format->readers & MF_READER_TRANSFORMERS &&
              model->info.has_tensors)
         status = check_sidecars(folder);

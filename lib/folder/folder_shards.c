@@ -9,6 +9,7 @@
 
 #include "lib/folder/folder.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/split.h"
 
 bool mf_folder_is_whole(const struct mf_model *model)
@@ -80,7 +81,7 @@ static void note_strays(struct mf_index *index, const struct strays *strays)
 /* A folder that cannot be listed has nothing to report. */
 static void check_strays(const struct mf_model *model, struct mf_index *index)
 {
-    int folder = mf_open_folder(model->file[0].path);
+    int folder = mf_nearby_folder_of(model, model->file[0].path);
     struct strays strays = { 0 };
     struct mf_entries entries;
     const char *name;
@@ -174,7 +175,7 @@ enum mf_status mf_folder_check_shards(struct mf_folder *folder)
 {
     struct mf_model *model = folder->model;
 
-    if (model->file[0].source.fd >= 0 && mf_folder_is_whole(model))
+    if (mf_nearby_on_disk(model) && mf_folder_is_whole(model))
         check_strays(model, &model->index);
     if (model->file_count > 1)
         check_types(model, &model->index);

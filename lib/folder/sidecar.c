@@ -4,6 +4,7 @@
  */
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/steady.h"
 
 #include <assert.h>
@@ -64,26 +65,38 @@ bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
 {
     const char *path = mf_sidecar_path(model, arena, name);
 
-    return path && access(path, F_OK) == 0;
+    return path && mf_nearby_exists(model, path);
+}
+
+/* Closes one that is too large. */
+static enum mf_status check_size(struct mf_env *env, const char *path,
+                                 struct mf_source *source)
+{
+    bool vocabulary = strcmp(mf_base_name(path), "tokenizer.json") == 0;
+    enum mf_status status = mf_source_check_size(
+        env, source, vocabulary ? MF_SIDECAR_TOKENIZER_MAX : MF_SIDECAR_MAX);
+
+    if (status != MF_OK) {
+        mf_source_close(source);
+        *source = (struct mf_source){ .fd = -1 };
+    }
+    return status;
 }
 
 enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
                                  struct mf_source *out)
 {
-    const char *name = mf_base_name(path);
     enum mf_status status = mf_source_open_file(env, path, out, NULL);
 
-    if (status != MF_OK)
-        return status;
-    status = mf_source_check_size(env, out,
-                                  strcmp(name, "tokenizer.json") == 0
-                                      ? MF_SIDECAR_TOKENIZER_MAX
-                                      : MF_SIDECAR_MAX);
-    if (status != MF_OK) {
-        mf_source_close(out);
-        *out = (struct mf_source){ .fd = -1 };
-    }
-    return status;
+    return status == MF_OK ? check_size(env, path, out) : status;
+}
+
+enum mf_status mf_sidecar_beside(const struct mf_model *model, const char *path,
+                                 struct mf_source *out)
+{
+    enum mf_status status = mf_nearby_open(model, path, out);
+
+    return status == MF_OK ? check_size(model->env, path, out) : status;
 }
 
 enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
@@ -95,11 +108,11 @@ enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
 
     assert(is_listed(name)); /* or output_guard.c would not protect it */
     *sidecar = (struct mf_sidecar){ .env = env, .name = name };
-    if (model->file[0].source.fd < 0)
+    if (!mf_nearby_any(model))
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "not available: the model was opened from memory");
+                       "not available: nothing lies next to this model");
     path = mf_sidecar_path(model, arena, name);
-    if (!path || mf_sidecar_source(env, path, &sidecar->source) != MF_OK ||
+    if (!path || mf_sidecar_beside(model, path, &sidecar->source) != MF_OK ||
         mf_seen_add(model, name, path, &sidecar->source) != MF_OK ||
         mf_reader_init(&sidecar->reader, env, &sidecar->source, NULL, 0) !=
             MF_OK)
@@ -148,7 +161,7 @@ enum mf_status mf_sidecar_tree_but(const struct mf_model *model,
     enum mf_status status;
 
     *root = NULL;
-    if (model->file[0].source.fd >= 0 && !mf_sidecar_exists(model, arena, name))
+    if (mf_nearby_any(model) && !mf_sidecar_exists(model, arena, name))
         return model->env->error.status;
     status = mf_sidecar_open(&file, model, arena, name);
     if (status == MF_OK)

@@ -45,6 +45,10 @@ bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
 enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
                                  struct mf_source *out);
 
+/* The same for one next to the model; path is that of a sibling. */
+enum mf_status mf_sidecar_beside(const struct mf_model *model, const char *path,
+                                 struct mf_source *out);
+
 /* Opens that file in the folder of the model's first file, at its first byte.
  * The path goes into the arena.  Must be closed even after a failure. */
 enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,

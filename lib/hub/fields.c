@@ -18,6 +18,7 @@
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/json/json_walk.h"
+#include "lib/model/nearby.h"
 #include "lib/model/facts.h"
 
 #define NAMES_MAX 4096 /* that are looked up; no config.json has as many */
@@ -364,7 +365,7 @@ static enum mf_status collect(struct mf_fields *fields, bool *found)
     struct mf_meta name;
     enum mf_status status = mf_fields_read_metadata(fields);
 
-    if (status != MF_OK || model->file[0].source.fd < 0 ||
+    if (status != MF_OK || !mf_nearby_any(model) ||
         mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         !mf_sidecar_exists(model, fields->arena, "config.json"))
         return failed(fields);

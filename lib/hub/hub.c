@@ -18,6 +18,7 @@
 #include "lib/hub/bare.h"
 #include "lib/hub/keys.h"
 #include "lib/hub/tensors.h"
+#include "lib/model/nearby.h"
 #include "lib/program.h"
 #include "lib/tokenizer/tokenizer.h"
 
@@ -213,7 +214,7 @@ bool mf_hub_applies_mistral(const struct mf_model *model,
     return format->values == MF_VALUES_TYPED &&
            (model->format->naming == MF_NAMING_HF ||
             model->format->values == MF_VALUES_JSON) &&
-           model->file[0].source.fd >= 0 && !mf_model_names_architecture(model);
+           mf_nearby_any(model) && !mf_model_names_architecture(model);
 }
 
 bool mf_hub_applies(const struct mf_model *model,

@@ -187,6 +187,29 @@ bool mf_reader_copy(struct mf_reader *reader, uint64_t offset, void *into,
     return false;
 }
 
+/* How many bytes from `here` on the window gets: what fits it.  Of a file whose
+ * beginning is in memory no more than is there, unless it is needed. */
+static size_t ahead_of(const struct mf_reader *reader, uint64_t here,
+                       uint64_t left, size_t needed)
+{
+    uint64_t there = mf_source_there(reader->source);
+    size_t wanted = left < reader->capacity ? (size_t)left : reader->capacity;
+
+    if (here < MF_STORED_BASE && here + wanted > there)
+        wanted = here + needed < there ? (size_t)(there - here) : needed;
+    return wanted;
+}
+
+/* Who reads a section that is not all there will want the rest of it next. */
+static void need_section(const struct mf_reader *reader)
+{
+    struct mf_error *error = &reader->env->error;
+
+    if (error->status == MF_NEED_MORE && reader->limit < reader->source->size &&
+        error->needed < reader->limit)
+        error->needed = reader->limit;
+}
+
 bool mf_reader_fill(struct mf_reader *reader, size_t size)
 {
     size_t kept = reader->filled - reader->at;
@@ -211,9 +234,10 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
     reader->base = here;
     reader->at = 0;
     reader->filled = kept;
-    wanted = left < reader->capacity ? (size_t)left : reader->capacity;
+    wanted = ahead_of(reader, here, left, size);
     if (read_bytes(reader, here + kept, reader->window + kept, wanted - kept) !=
         MF_OK) {
+        need_section(reader);
         fail_reader(reader);
         return false;
     }
@@ -227,9 +251,10 @@ struct mf_reader mf_reader_ahead(struct mf_reader *reader)
 {
     uint64_t left = mf_reader_left(reader);
     struct mf_reader ahead;
+    size_t all = ahead_of(reader, mf_reader_offset(reader), left,
+                          reader->filled - reader->at);
 
-    mf_reader_fill(reader,
-                   left < reader->capacity ? (size_t)left : reader->capacity);
+    mf_reader_fill(reader, all);
     ahead = *reader;
     ahead.limit = reader->base + reader->filled;
     return ahead;

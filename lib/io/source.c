@@ -116,7 +116,7 @@ static void keep_open(struct mf_source *source)
 static int64_t memory_read(const struct mf_source *source, uint64_t offset,
                            void *buffer, size_t size, struct mf_io_stats *io)
 {
-    uint64_t left = offset < source->size ? source->size - offset : 0;
+    uint64_t left = offset < source->there ? source->there - offset : 0;
 
     if (size > left)
         size = (size_t)left;
@@ -209,6 +209,20 @@ enum mf_status mf_source_check_size(struct mf_env *env,
                      source->size, most);
 }
 
+enum mf_status mf_source_check_fd(struct mf_env *env, int fd)
+{
+    struct stat status;
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || fstat(fd, &status) != 0)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "descriptor %d is not open", fd);
+    if ((flags & O_ACCMODE) == O_WRONLY)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "descriptor %d is not open for reading", fd);
+    return check_regular(env, &status, NULL);
+}
+
 void mf_source_open_fd(const char *path, int fd, struct mf_source *out)
 {
     struct stat status = { 0 };
@@ -234,7 +248,13 @@ void mf_source_open_memory(const char *name, const void *bytes, size_t size,
                            struct mf_source *out)
 {
     *out = (struct mf_source){
-        .ops = &memory_ops, .name = name, .size = size, .fd = -1, .bytes = bytes
+        .ops = &memory_ops,
+        .name = name,
+        .size = size,
+        .fd = -1,
+        /* One that is not NULL says what kind of source this is. */
+        .bytes = bytes ? bytes : (const uint8_t *)"",
+        .there = size,
     };
 }
 
@@ -257,11 +277,29 @@ static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
             "a compressed tensor that is transposed, or one of many "
             "slices, is unpacked to a temporary file, and there "
             "is no room for one");
+    if (errno == ECANCELED)
+        return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET,
+                       "the source was cancelled");
     if (errno == EBADMSG)
         return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the compressed data of a tensor is damaged");
     return mf_fail(env, MF_ERR_IO, offset, "cannot be read: %s",
                    strerror(errno));
+}
+
+/* What is not in memory, of a file of which the beginning is. */
+static enum mf_status need_more(struct mf_env *env,
+                                const struct mf_source *source, uint64_t end)
+{
+    if (end > source->size)
+        end = source->size;
+    mf_fail(env, MF_NEED_MORE, MF_NO_OFFSET,
+            "%" PRIu64 " of the file's %" PRIu64 " bytes are needed, and "
+            "%" PRIu64 " are there",
+            end, source->size, source->there);
+    if (env->error.status == MF_NEED_MORE)
+        env->error.needed = end;
+    return env->error.status;
 }
 
 static enum mf_status read_all(struct mf_env *env,
@@ -270,6 +308,9 @@ static enum mf_status read_all(struct mf_env *env,
 {
     uint8_t *into = buffer;
 
+    if (offset < MF_STORED_BASE && source->bytes &&
+        offset + size > source->there && source->there < source->size)
+        return need_more(env, source, offset + size);
     while (size > 0) {
         int64_t got = source->ops->read(source, offset, into, size, &env->io);
 

@@ -64,6 +64,7 @@ struct mf_source {
     struct mf_source_times times; /* when it was opened */
     int fd;                       /* of a file, else -1 */
     const uint8_t *bytes;         /* of memory */
+    uint64_t there;               /* how many of them; size may be more */
     void *user;                   /* for kinds that are defined elsewhere */
     bool stored;                  /* has bytes from MF_STORED_BASE on */
     struct mf_overlay overlay;    /* of a file */
@@ -88,6 +89,16 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
 enum mf_status mf_source_check_size(struct mf_env *env,
                                     const struct mf_source *source,
                                     uint64_t most);
+
+/* MF_ERR_ARGUMENT unless that is a regular file, open for reading. */
+enum mf_status mf_source_check_fd(struct mf_env *env, int fd);
+
+/* Bytes from the start on that can be read; of a file whose beginning is in
+ * memory not all. */
+static inline uint64_t mf_source_there(const struct mf_source *source)
+{
+    return source->bytes ? source->there : source->size;
+}
 
 /* A regular file that is open already; closing the source leaves it open. */
 void mf_source_open_fd(const char *path, int fd, struct mf_source *out);

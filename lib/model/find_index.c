@@ -13,6 +13,7 @@
 
 #include "lib/base/str.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"
 #include "lib/model/index_json.h"
@@ -75,13 +76,14 @@ static enum mf_status add_context(struct mf_env *env, const char *index)
 }
 
 /* *lists: whether the index lists the file. */
-static enum mf_status read_index(struct mf_env *env, const char *index,
+static enum mf_status read_index(struct mf_model *model, const char *index,
                                  struct mf_str file, bool *lists)
 {
+    struct mf_env *env = model->env;
     struct mf_arena arena;
     struct mf_shard_names names = { .arena = &arena };
     struct mf_source source;
-    enum mf_status status = mf_source_open_file(env, index, &source, NULL);
+    enum mf_status status = mf_nearby_open(model, index, &source);
 
     if (status != MF_OK)
         return add_context(env, index);
@@ -121,7 +123,7 @@ static enum mf_status try_index(struct mf_model *model, const char *path,
     bool lists = false;
 
     if (!index ||
-        read_index(model->env, index, (struct mf_str){ file, strlen(file) },
+        read_index(model, index, (struct mf_str){ file, strlen(file) },
                    &lists) != MF_OK)
         return model->env->error.status;
     if (lists && *out)
@@ -133,7 +135,7 @@ static enum mf_status try_index(struct mf_model *model, const char *path,
 enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
                                    const char **out)
 {
-    int folder = mf_open_folder(path);
+    int folder = mf_nearby_folder_of(model, path);
     enum mf_status status = MF_OK;
     struct mf_entries entries;
     const char *name;

@@ -53,11 +53,11 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
         if (!shard)
             return model->env->error.status;
         if (mf_model_add_file(model, shard) != MF_OK)
-            return mf_shard_add_context(model->env, shard);
+            return mf_shard_add_context(model, shard);
         if (model->format->list) {
             mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
                       "this is a list of shards, not a shard");
-            return mf_shard_add_context(model->env, shard);
+            return mf_shard_add_context(model, shard);
         }
     }
     return MF_OK;

@@ -10,6 +10,7 @@
 
 #include "lib/base/sort.h"
 #include "lib/base/timings.h"
+#include "lib/io/given.h"
 #include "lib/model/open_path.h"
 #include "lib/model/shards.h"
 #include "lib/model/steady.h"
@@ -140,6 +141,23 @@ static enum mf_status complete(struct mf_model *model, enum mf_status status,
     return status;
 }
 
+/* Opens the files that path leads to. */
+static enum mf_status open_path(struct mf_model *model, const char *path,
+                                enum mf_shards shards, struct mf_model **out)
+{
+    struct mf_env *env = model->env;
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
+    const char *kept = keep_path(model, path);
+    enum mf_status status =
+        complete(model,
+                 kept ? mf_model_open_path(model, kept, shards)
+                      : env->error.status,
+                 out);
+
+    mf_timed_end(env, timed);
+    return status;
+}
+
 enum mf_status mf_model_open(struct mf_env *env, const char *path,
                              const struct mf_open_options *options,
                              struct mf_model **out)
@@ -150,26 +168,15 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
 
     struct mf_open_options known;
     struct mf_model *model;
-    struct mf_timed timed;
-    enum mf_status status;
-    const char *kept;
 
     if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
         return MF_ERR_ARGUMENT;
     model = model_new(env, &known);
-    if (!model)
-        return env->error.status;
-    timed = mf_timed_begin(env, MF_PHASE_OPEN);
-    kept = keep_path(model, path);
-    status = complete(model,
-                      kept ? mf_model_open_path(model, kept, known.shards)
-                           : env->error.status,
-                      out);
-    mf_timed_end(env, timed);
-    return status;
+    return model ? open_path(model, path, known.shards, out)
+                 : env->error.status;
 }
 
-enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
+enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
                                     const struct mf_source *source,
                                     const struct mf_open_options *options,
                                     struct mf_model **out)
@@ -193,6 +200,23 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
     return complete(model, status, out);
 }
 
+/* Opens what has no files next to it. */
+static enum mf_status open_alone(struct mf_env *env, const char *name,
+                                 const struct mf_source *source,
+                                 const struct mf_open_options *options,
+                                 struct mf_model **out)
+{
+    struct mf_model *model;
+    enum mf_status status =
+        mf_model_open_view(env, name, source, options, &model);
+
+    if (status != MF_OK)
+        return status;
+    model->alone = true;
+    *out = model;
+    return MF_OK;
+}
+
 enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
                                     const void *bytes, size_t size,
                                     const struct mf_open_options *options,
@@ -208,14 +232,67 @@ enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
 
     if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
         return MF_ERR_ARGUMENT;
+    if (known.file_size > INT64_MAX ||
+        (known.file_size > 0 && known.file_size < size))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%zu bytes are not the beginning of a file of %" PRIu64,
+                       size, known.file_size);
     mf_source_open_memory(name, bytes, size, &source);
-    return mf_model_open_source(env, name, &source, &known, out);
+    if (known.file_size > 0)
+        source.size = known.file_size;
+    return open_alone(env, name, &source, &known, out);
+}
+
+enum mf_status mf_model_open_fd(struct mf_env *env, const char *name, int fd,
+                                const struct mf_open_options *options,
+                                struct mf_model **out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, name);
+    MF_NEED(env, out);
+
+    struct mf_open_options known;
+    struct mf_source source;
+
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    if (mf_source_check_fd(env, fd) != MF_OK)
+        return env->error.status;
+    mf_source_open_fd(name, fd, &source);
+    return open_alone(env, name, &source, &known, out);
+}
+
+enum mf_status mf_model_open_source(struct mf_env *env,
+                                    const struct mf_byte_source *source,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, source);
+    MF_NEED(env, out);
+
+    struct mf_open_options known;
+    struct mf_given *given;
+    struct mf_model *model;
+
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK ||
+        mf_given_new(env, source, &given) != MF_OK)
+        return env->error.status;
+    model = model_new(env, &known);
+    if (!model) {
+        mf_given_close(given);
+        return env->error.status;
+    }
+    model->given = given;
+    return open_path(model, mf_given_name(given), known.shards, out);
 }
 
 void mf_model_close(struct mf_model *model)
 {
     if (!model)
         return;
+    if (model->reader)
+        model->close_reader(model->reader);
     for (size_t i = 0; i < model->file_count; i++)
         mf_source_close(&model->file[i].source);
     mf_release(model->env, model->file,
@@ -223,6 +300,7 @@ void mf_model_close(struct mf_model *model)
     mf_release(model->env, model->part,
                model->part_room * sizeof(*model->part));
     mf_seen_forget(model);
+    mf_given_close(model->given);
     mf_index_release(&model->index);
     mf_arena_release(&model->paths);
     mf_release(model->env, model, sizeof(*model));
@@ -267,6 +345,14 @@ static void type_name(const struct mf_model *model,
         snprintf(out, size, "type_%" PRIu32, record->type_id);
 }
 
+bool mf_record_is_swapped(const struct mf_model *model,
+                          const struct mf_record *record)
+{
+    return model->info.byte_order == MF_BIG_ENDIAN &&
+           (record->type == MF_TYPE_UNKNOWN ||
+            mf_types[record->type].bytes > 1);
+}
+
 static void describe(const struct mf_model *model, size_t index,
                      struct mf_tensor *out)
 {
@@ -283,6 +369,8 @@ static void describe(const struct mf_model *model, size_t index,
         .storage = record->storage > 0 ? record->storage - 1 : MF_NO_STORAGE,
     };
     mf_stored_describe(&model->index, record, out);
+    if (mf_record_is_swapped(model, record))
+        out->flags |= MF_TENSOR_SWAPPED;
     mf_elements(record->dim, record->rank, &out->parameters);
     type_name(model, record, out->type, sizeof(out->type));
 }
@@ -296,6 +384,38 @@ bool mf_tensor_at(const struct mf_model *model, size_t index,
     if (index >= model->index.tensor_count)
         return false;
     describe(model, index, out);
+    return true;
+}
+
+/* False where the journal of an edit has some of them. */
+static bool file_has(const struct mf_source *source,
+                     const struct mf_record *record)
+{
+    const struct mf_overlay *overlay = &source->overlay;
+
+    for (size_t i = 0; i < overlay->count; i++)
+        if (overlay->span[i].offset < record->offset + record->size &&
+            record->offset < overlay->span[i].offset + overlay->span[i].size)
+            return false;
+    return source->fd >= 0;
+}
+
+bool mf_tensor_place(const struct mf_model *model, size_t index,
+                     struct mf_file_span *out)
+{
+    const struct mf_record *record;
+
+    if (!model || !out || index >= model->index.tensor_count)
+        return false;
+
+    record = &model->index.tensor[index];
+    if (record->flags & MF_TENSOR_DAMAGED || record->offset >= MF_STORED_BASE ||
+        mf_record_is_swapped(model, record) ||
+        !file_has(&model->file[record->shard].source, record))
+        return false;
+    *out = (struct mf_file_span){ .shard = record->shard,
+                                  .path = model->file[record->shard].path,
+                                  .data = { record->offset, record->size } };
     return true;
 }
 

@@ -51,9 +51,14 @@ struct mf_model {
     struct mf_file *file; /* as many as there are shards */
     struct mf_part *part; /* likewise */
     size_t file_count, file_room, part_room;
+    struct mf_given *given; /* files of the program, or NULL */
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
+    struct mf_tensor_reader *reader; /* of mf_tensor_read, or NULL */
+    void (*close_reader)(struct mf_tensor_reader *reader);
     bool may_be_bare;      /* as in struct mf_open_options */
+    bool alone;            /* nothing lies next to it */
+    bool absent;           /* the last file that was not opened */
     bool bare;             /* only config.json is there: no tensor is known */
     bool incomplete;       /* a shard whose name does not lead to the others */
     bool selected;         /* tensors were taken out or renamed: select.c */
@@ -65,10 +70,14 @@ struct mf_model {
 
 /* Opens a model of one file that a source reads, and closes the source with it
  * or after an error; name is copied. */
-enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
+enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
                                     const struct mf_source *source,
                                     const struct mf_open_options *options,
                                     struct mf_model **out);
+
+/* The file has the tensor's numbers in big-endian order. */
+bool mf_record_is_swapped(const struct mf_model *model,
+                          const struct mf_record *record);
 
 /* Counts the tensors, their elements and bytes, for mf_model_info. */
 void mf_model_count(struct mf_model *model);

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/index_json.h"
 #include "lib/model/model.h"
 #include "lib/model/open_path.h"
@@ -191,7 +192,7 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
     bool is_folder = false;
     struct mf_source source;
 
-    if (mf_pending_open_file(model->env, path, &source, &is_folder) != MF_OK)
+    if (mf_nearby_open_own(model, path, &source, &is_folder) != MF_OK)
         return is_folder ? open_folder(model, path) : model->env->error.status;
     if (model->may_be_bare && strcmp(mf_base_name(path), bare_name) == 0)
         return mf_model_add_bare(model, &source, path);

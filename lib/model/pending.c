@@ -70,7 +70,7 @@ static bool find_data(struct mf_env *env, const struct mf_source *source,
 
     journal->shows_old = old;
     view.overlay = mf_journal_overlay(journal);
-    if (mf_model_open_source(env, "", &view, NULL, &model) != MF_OK)
+    if (mf_model_open_view(env, "", &view, NULL, &model) != MF_OK)
         return false;
     *out = model->part[0];
     mf_model_close(model);

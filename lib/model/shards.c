@@ -22,6 +22,7 @@
 
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/pending.h"
@@ -29,10 +30,13 @@
 
 /* The model is at fault if it names a shard that does not exist or is not a
  * file; the system is if we may not look. */
-static bool is_missing(const char *path, const struct mf_error *error)
+static bool is_missing(const struct mf_model *model, const char *path,
+                       const struct mf_error *error)
 {
     struct stat status;
 
+    if (model->given)
+        return model->absent;
     if (error->status != MF_ERR_IO && error->status != MF_ERR_ARGUMENT)
         return false;
     if (stat(path, &status) != 0)
@@ -40,14 +44,15 @@ static bool is_missing(const char *path, const struct mf_error *error)
     return !S_ISREG(status.st_mode);
 }
 
-enum mf_status mf_shard_add_context(struct mf_env *env, const char *path)
+enum mf_status mf_shard_add_context(struct mf_model *model, const char *path)
 {
+    struct mf_env *env = model->env;
     struct mf_error error = env->error;
     const char *name = mf_base_name(path);
     struct mf_quoted quoted = mf_quote((struct mf_str){ name, strlen(name) });
 
     mf_clear_error(env);
-    if (is_missing(path, &error))
+    if (is_missing(model, path, &error))
         return mf_refuse(env, MF_RULE_SHARD_MISSING, error.offset,
                          "shard '%s': %s", quoted.text, error.message);
     mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
@@ -250,7 +255,7 @@ enum mf_status mf_model_add_file(struct mf_model *model, const char *path)
 {
     struct mf_source source;
 
-    if (mf_pending_open_file(model->env, path, &source, NULL) != MF_OK)
+    if (mf_nearby_open_own(model, path, &source, NULL) != MF_OK)
         return model->env->error.status;
     return mf_model_add_source(model, &source, path);
 }

@@ -24,6 +24,6 @@ enum mf_status mf_model_add_source(struct mf_model *model,
 
 /* Puts the name of the shard at path in front of env's error message, for
  * shards that the user did not name; returns the error's status. */
-enum mf_status mf_shard_add_context(struct mf_env *env, const char *path);
+enum mf_status mf_shard_add_context(struct mf_model *model, const char *path);
 
 #endif

@@ -115,7 +115,7 @@ static enum mf_status open_pattern(struct mf_model *model, const char *path,
             return model->env->error.status;
         if (mf_model_add_file(model, shard) != MF_OK ||
             (split && check_number(model, i, pattern->count) != MF_OK))
-            return mf_shard_add_context(model->env, shard);
+            return mf_shard_add_context(model, shard);
     }
     return MF_OK;
 }

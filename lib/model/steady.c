@@ -80,7 +80,7 @@ static enum mf_status compare_header(struct mf_model *model, size_t file)
     struct mf_model *again = NULL;
     bool same;
 
-    if (mf_model_open_source(env, model->file[file].path, &now, &options,
+    if (mf_model_open_view(env, model->file[file].path, &now, &options,
                              &again) != MF_OK)
         return env->error.status == MF_ERR_CORRUPT ? changed(env)
                                                    : env->error.status;
@@ -111,6 +111,27 @@ enum mf_status mf_model_steady(struct mf_model *model, bool *again)
         if (compare_header(model, i) != MF_OK)
             return env->error.status;
         *again = true;
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_model_unchanged(struct mf_model *model)
+{
+    MF_NEED(NULL, model);
+
+    struct mf_env *env = model->env;
+
+    mf_clear_error(env);
+    for (size_t i = 0; i < model->file_count; i++) {
+        const struct mf_source *source = &model->file[i].source;
+
+        if (mf_source_unchanged(env, source) != MF_OK)
+            return env->error.status;
+        if (source->ops->times_now &&
+            source->ops->times_now(source).changed != source->times.changed)
+            return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                           "the file, or its mode or name, was changed since "
+                           "it was opened");
     }
     return MF_OK;
 }

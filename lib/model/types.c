@@ -4,6 +4,8 @@
  */
 #include "lib/model/types.h"
 
+#include <string.h>
+
 #include "lib/model/format.h"
 
 const struct mf_type_row mf_types[MF_TYPE_COUNT] = {
@@ -54,6 +56,51 @@ const char *mf_type_torch(enum mf_type type)
            : type == MF_TYPE_F16  ? "float16"
            : type == MF_TYPE_BF16 ? "bfloat16"
                                   : NULL;
+}
+
+bool mf_type_is_signed(enum mf_type type)
+{
+    return type == MF_TYPE_I8 || type == MF_TYPE_I16 || type == MF_TYPE_I32 ||
+           type == MF_TYPE_I64;
+}
+
+bool mf_type_is_integer(enum mf_type type)
+{
+    return mf_type_is_signed(type) || type == MF_TYPE_U8 ||
+           type == MF_TYPE_U16 || type == MF_TYPE_U32 || type == MF_TYPE_U64 ||
+           type == MF_TYPE_BOOL;
+}
+
+/* Little-endian, as the codecs read numbers. */
+static uint64_t bits_at(const uint8_t *bytes, size_t size)
+{
+    uint16_t half;
+    uint32_t word;
+    uint64_t both;
+
+    switch (size) {
+    case 1:
+        return *bytes;
+    case sizeof(half):
+        memcpy(&half, bytes, sizeof(half));
+        return half;
+    case sizeof(word):
+        memcpy(&word, bytes, sizeof(word));
+        return word;
+    default:
+        memcpy(&both, bytes, sizeof(both));
+        return both;
+    }
+}
+
+uint64_t mf_integer_at(enum mf_type type, const uint8_t *bytes)
+{
+    size_t size = mf_types[type].bytes;
+    uint64_t out = bits_at(bytes, size), sign = (uint64_t)1 << (8 * size - 1);
+
+    if (type == MF_TYPE_BOOL)
+        return out != 0;
+    return mf_type_is_signed(type) ? (out ^ sign) - sign : out;
 }
 
 bool mf_type_at(size_t index, struct mf_type_info *out)

@@ -42,6 +42,14 @@ static inline bool mf_type_flows(enum mf_type type)
     return type == MF_TYPE_APR_Q4;
 }
 
+/* How integers of a type are read; bools are 0 or 1. */
+bool mf_type_is_integer(enum mf_type type);
+bool mf_type_is_signed(enum mf_type type);
+
+/* One of them: a number of type int64_t, converted, where the type is signed.
+ */
+uint64_t mf_integer_at(enum mf_type type, const uint8_t *bytes);
+
 /* What PyTorch and transformers call floats of 32 and 16 bits; else NULL. */
 const char *mf_type_torch(enum mf_type type);
 

@@ -15,6 +15,7 @@
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/program.h"
 
 struct copying {
@@ -81,7 +82,7 @@ static enum mf_status copy_file(struct copying *work, const char *name)
         return work->env->error.status;
     if (stat(path, &kind) != 0 || !S_ISREG(kind.st_mode))
         return MF_OK; /* a folder with such a name */
-    status = mf_sidecar_source(work->env, path, &source);
+    status = mf_sidecar_beside(work->model, path, &source);
     if (status != MF_OK)
         return mf_sidecar_fail(work->env, name);
     status = copy_source(work, name, &source);
@@ -325,6 +326,10 @@ enum mf_status mf_beside_copy(const struct mf_model *model,
                             .how = how };
     enum mf_status status;
 
+    if (!mf_nearby_on_disk(model))
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the files next to the model cannot be listed, and a "
+                       "folder of it needs them all");
     mf_arena_init(&arena, model->env);
     status = copy_config(&work);
     if (status == MF_OK)

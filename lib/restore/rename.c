@@ -11,6 +11,7 @@
 #include "lib/hub/decode.h"
 #include "lib/hub/naming.h"
 #include "lib/hub/tensors.h"
+#include "lib/model/nearby.h"
 #include "lib/restore/restore.h"
 
 /* ---- whose names these are ---- */
@@ -246,7 +247,7 @@ static enum mf_status decode(struct mf_renaming *renaming,
 {
     enum mf_status status;
 
-    if (model->format->naming != MF_NAMING_HF || model->file[0].source.fd < 0)
+    if (model->format->naming != MF_NAMING_HF || !mf_nearby_any(model))
         return MF_OK;
     mf_renaming_release(renaming);
     init_draft(renaming, model->env, MF_NAMING_HF);

@@ -11,6 +11,7 @@
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 
 #define TEMPLATE_MAX  ((size_t)1 << 20) /* bytes of a chat template */
 #define TEMPLATES_MAX 64                /* real files have up to four */
@@ -243,7 +244,7 @@ static enum mf_status read_additional(struct chat *chat,
 
     if (!path)
         return failed(chat);
-    mf_entries_begin(&entries, mf_open_directory(path));
+    mf_entries_begin(&entries, mf_nearby_folder(model, path));
     listed = list_additional(chat, &entries, names, &count);
     mf_entries_end(&entries);
     if (!listed)

@@ -12,6 +12,7 @@
 #include "lib/folder/adapter.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/model/nearby.h"
 #include "lib/restore/beside.h"
 #include "lib/write/convert.h"
 
@@ -164,7 +165,7 @@ static enum mf_status restore(struct mf_outputs *outputs,
 static bool is_hub_folder(struct mf_model *model, struct mf_arena *arena)
 {
     return model->format->naming == MF_NAMING_HF &&
-           model->file[0].source.fd >= 0 && !mf_model_is_lora(model) &&
+           mf_nearby_any(model) && !mf_model_is_lora(model) &&
            mf_sidecar_exists(model, arena, "config.json");
 }
 

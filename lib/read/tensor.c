@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensor.c - reading elements and bytes of tensors
+ */
+#include "lib/read/read.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/timings.h"
+#include "lib/codec/codecs.h"
+
+/* Half of a second-level cache: as fast as the buffers of a crew. */
+#define BUFFER_MAX ((size_t)256 * 1024)
+
+/* Room for the largest block and its tensor's head. */
+#define BUFFER_MIN ((size_t)4096)
+
+/* Of the memory that is left. */
+#define SHARE 8
+
+/* Elements of a tensor, on their way. */
+struct reading {
+    struct mf_tensor_reader *reader;
+    const struct mf_record *record;
+    const struct mf_source *source;
+    enum mf_type type;
+    enum mf_read_as as;
+    const struct mf_codec *codec; /* NULL: turn does it */
+    mf_turn *turn;
+    uint64_t elements; /* of the tensor */
+    bool big_endian;   /* the file's numbers */
+};
+
+/* ---- readers ---- */
+
+static struct mf_tensor_reader *reader_new(struct mf_model *model)
+{
+    struct mf_env *env = model->env;
+    uint64_t data = model->info.data_size;
+    struct mf_chunk_size size = mf_chunk_size(
+        env, BUFFER_MIN,
+        data < BUFFER_MIN   ? BUFFER_MIN
+        : data < BUFFER_MAX ? (size_t)data
+                            : BUFFER_MAX,
+        1, SHARE);
+    const struct mf_isa *isa = mf_isa_choose(env);
+    struct mf_tensor_reader *reader =
+        isa ? mf_alloc(env, sizeof(*reader)) : NULL;
+
+    if (!reader)
+        return NULL;
+    *reader = (struct mf_tensor_reader){ .model = model,
+                                         .env.heap.limit = 1,
+                                         .isa = isa };
+    mf_clear_error(&reader->env);
+    reader->buffer = mf_chunk_alloc(env, &size, 1);
+    reader->room = size.now;
+    if (reader->buffer)
+        return reader;
+    mf_release(env, reader, sizeof(*reader));
+    return NULL;
+}
+
+enum mf_status mf_tensor_reader_open(struct mf_model *model,
+                                     struct mf_tensor_reader **out)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
+    struct mf_tensor_reader *reader;
+
+    mf_clear_error(model->env);
+    reader = reader_new(model);
+    if (!reader)
+        return model->env->error.status;
+    *out = reader;
+    return MF_OK;
+}
+
+void mf_tensor_reader_close(struct mf_tensor_reader *reader)
+{
+    if (!reader)
+        return;
+
+    struct mf_env *env = reader->model->env;
+
+    env->io.reads += reader->env.io.reads;
+    env->io.bytes_read += reader->env.io.bytes_read;
+    mf_release(env, reader->buffer, reader->room);
+    mf_release(env, reader, sizeof(*reader));
+}
+
+const struct mf_error *
+mf_tensor_reader_error(const struct mf_tensor_reader *reader)
+{
+    return mf_env_error(reader ? &reader->env : NULL);
+}
+
+/* ---- what can be read ---- */
+
+/* Of a tensor that is not damaged. */
+static enum mf_status find(struct mf_tensor_reader *reader, size_t index,
+                           const struct mf_record **out)
+{
+    const struct mf_model *model = reader->model;
+    struct mf_env *env = &reader->env;
+    const struct mf_record *record;
+
+    mf_clear_error(env);
+    if (index >= model->index.tensor_count)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "tensor index %zu is out of range: there are %zu", index,
+                       model->index.tensor_count);
+    record = &model->index.tensor[index];
+    if (record->flags & MF_TENSOR_DAMAGED)
+        return mf_fail(env, MF_ERR_CORRUPT, record->entry,
+                       "tensor '%s' is damaged", mf_record_name(record).text);
+    *out = record;
+    return MF_OK;
+}
+
+static enum mf_status no_decoder(struct mf_env *env,
+                                 const struct mf_record *record,
+                                 const char *what)
+{
+    return mf_decline(env, MF_REASON_TYPE_NOT_DECODED, record->entry,
+                      "tensor '%s' %s", mf_record_name(record).text, what);
+}
+
+static enum mf_status check_type(const struct reading *reading)
+{
+    const struct mf_record *record = reading->record;
+    struct mf_env *env = &reading->reader->env;
+    char what[96];
+
+    if (reading->type == MF_TYPE_UNKNOWN)
+        return no_decoder(env, record, "has an unknown type");
+    if (reading->big_endian && mf_types[reading->type].block > 1) {
+        snprintf(what, sizeof(what), "has big-endian blocks of %s",
+                 mf_types[reading->type].name);
+        return no_decoder(env, record, what);
+    }
+    if (reading->as == MF_READ_OWN || reading->codec || reading->turn)
+        return MF_OK;
+    snprintf(what, sizeof(what), "is %s: %s", mf_types[reading->type].name,
+             reading->as == MF_READ_I64 ? "its numbers are no integers"
+                                        : "decoding that is not supported");
+    return no_decoder(env, record, what);
+}
+
+/* Whether the tensor has the bytes that its shape asks for. */
+static enum mf_status check_size(struct reading *reading)
+{
+    const struct mf_record *record = reading->record;
+    uint64_t size;
+
+    if (mf_elements(record->dim, record->rank, &reading->elements) &&
+        mf_type_size(reading->type, reading->elements, &size) &&
+        size == record->size)
+        return MF_OK;
+    return mf_fail(&reading->reader->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "tensor '%s': its size, %" PRIu64
+                   " bytes, does not match its shape",
+                   mf_record_name(record).text, record->size);
+}
+
+static enum mf_status check_range(const struct reading *reading,
+                                  uint64_t first, uint64_t count)
+{
+    uint64_t elements = reading->elements;
+    size_t block = mf_types[reading->type].block;
+    struct mf_env *env = &reading->reader->env;
+
+    if (first > elements || count > elements - first)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "tensor '%s' has %" PRIu64 " elements; asked for %" PRIu64
+                       " from %" PRIu64 " on",
+                       mf_record_name(reading->record).text, elements, count,
+                       first);
+    if (reading->as == MF_READ_OWN &&
+        (first % block != 0 ||
+         (count % block != 0 && first + count != elements) ||
+         (mf_type_head(reading->type) > 0 && first > 0)))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "tensor '%s' has blocks of %zu elements of %s: they are "
+                       "read whole",
+                       mf_record_name(reading->record).text, block,
+                       mf_types[reading->type].name);
+    return MF_OK;
+}
+
+static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
+                            enum mf_read_as as, struct reading *out)
+{
+    const struct mf_record *record;
+    enum mf_type type;
+
+    if (find(reader, index, &record) != MF_OK)
+        return reader->env.error.status;
+    if ((unsigned)as > MF_READ_I64)
+        return mf_fail(&reader->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%d is no way to read numbers", (int)as);
+    type = (enum mf_type)record->type;
+    *out = (struct reading){
+        .reader = reader,
+        .record = record,
+        .source = &reader->model->file[record->shard].source,
+        .type = type,
+        .as = as,
+        .big_endian = mf_record_is_swapped(reader->model, record),
+    };
+    if (type != MF_TYPE_UNKNOWN && as != MF_READ_OWN)
+        out->turn = mf_turn_of(type, as);
+    if (type != MF_TYPE_UNKNOWN && !out->turn &&
+        (as == MF_READ_F32 || as == MF_READ_F64))
+        out->codec = mf_codec_of(reader->isa, type);
+    return check_type(out) == MF_OK ? check_size(out)
+                                    : reader->env.error.status;
+}
+
+/* ---- reading ---- */
+
+/* Bytes of the tensor. */
+static enum mf_status fetch(const struct reading *reading, uint64_t at,
+                            void *into, size_t size)
+{
+    return size == 0 ? MF_OK
+                     : mf_source_read(&reading->reader->env, reading->source,
+                                      reading->record->offset + at, into,
+                                      size);
+}
+
+/* Straight to where they are wanted. */
+static enum mf_status read_own(const struct reading *reading, uint64_t first,
+                               uint64_t count, void *out)
+{
+    size_t width = mf_types[reading->type].bytes;
+    size_t block = mf_types[reading->type].block;
+    uint64_t head = mf_type_head(reading->type);
+    uint64_t size = (count / block + (count % block != 0)) * width;
+
+    if (count > 0 && head > 0)
+        size += head;
+    if (size > SIZE_MAX)
+        return mf_fail(&reading->reader->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%" PRIu64 " bytes do not fit the address space", size);
+    if (fetch(reading, first / block * width, out, (size_t)size) != MF_OK)
+        return reading->reader->env.error.status;
+    if (block == 1 && head == 0)
+        mf_turn_order(out, width, (size_t)count, reading->big_endian);
+    return MF_OK;
+}
+
+/* The numbers of the blocks from `block` on, with the tensor's head before
+ * them, in the buffer; little-endian. */
+static enum mf_status fetch_blocks(const struct reading *reading,
+                                   uint64_t block, size_t blocks)
+{
+    size_t head = mf_type_head(reading->type);
+    size_t width = mf_types[reading->type].bytes;
+    uint8_t *buffer = reading->reader->buffer;
+
+    if (fetch(reading, 0, buffer, head) != MF_OK ||
+        fetch(reading, head + block * width, buffer + head, blocks * width) !=
+            MF_OK)
+        return reading->reader->env.error.status;
+    if (reading->big_endian)
+        mf_turn_swap(buffer + head, width, blocks);
+    return MF_OK;
+}
+
+static enum mf_status no_room(const struct reading *reading, uint64_t place)
+{
+    return mf_fail(&reading->reader->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "tensor '%s': element %" PRIu64 " of %s is above %" PRId64,
+                   mf_record_name(reading->record).text, place,
+                   mf_types[reading->type].name, INT64_MAX);
+}
+
+/* Numbers that no codec is asked for. */
+static enum mf_status turn_some(const struct reading *reading, uint64_t first,
+                                size_t count, uint8_t *out)
+{
+    size_t bad = 0;
+
+    if (reading->turn(reading->reader->buffer, reading->type, out, count, &bad))
+        return MF_OK;
+    return no_room(reading, first + bad);
+}
+
+/* Whole blocks, the last one of the tensor excepted, to their place. */
+static void decode_some(const struct reading *reading, size_t count,
+                        uint8_t *out)
+{
+    struct mf_tensor_reader *reader = reading->reader;
+    struct mf_timed timed = mf_timed_begin(&reader->env, MF_PHASE_DECODE);
+    bool doubles = reading->as == MF_READ_F64;
+
+    if (doubles)
+        out += count * (sizeof(double) - sizeof(float));
+    reading->codec->decode(reader->buffer, (void *)out, count);
+    mf_timed_end(&reader->env, timed);
+}
+
+/* Part of one block. */
+static void decode_part(const struct reading *reading, size_t skip,
+                        size_t count, size_t in_block, uint8_t *out)
+{
+    struct mf_tensor_reader *reader = reading->reader;
+
+    assert(in_block <= MF_BLOCK_MAX && skip + count <= in_block);
+    reading->codec->decode(reader->buffer, reader->block, in_block);
+    if (reading->as == MF_READ_F64)
+        out += count * (sizeof(double) - sizeof(float));
+    memcpy(out, reader->block + skip, count * sizeof(float));
+}
+
+/* The next elements, from `first` on, of at most `left`: as many as the buffer
+ * has room for. */
+static enum mf_status read_some(const struct reading *reading, uint64_t first,
+                                uint64_t left, uint8_t *out, size_t *count)
+{
+    size_t block = mf_types[reading->type].block;
+    size_t room = (reading->reader->room - mf_type_head(reading->type)) /
+                  mf_types[reading->type].bytes;
+    size_t skip = (size_t)(first % block), blocks, in_block = block;
+    uint64_t in_tensor = reading->elements - (first - skip);
+
+    if (in_tensor < in_block)
+        in_block = (size_t)in_tensor;
+    blocks = left / block < room ? (size_t)(left / block) : room;
+    if (skip > 0 || blocks == 0) { /* not all of this one */
+        blocks = 1;
+        *count = in_block - skip < left ? in_block - skip : (size_t)left;
+    } else {
+        *count = blocks * block;
+    }
+    if (fetch_blocks(reading, first / block, blocks) != MF_OK)
+        return reading->reader->env.error.status;
+    if (reading->turn)
+        return turn_some(reading, first, *count, out);
+    if (*count == blocks * block)
+        decode_some(reading, *count, out);
+    else
+        decode_part(reading, skip, *count, in_block, out);
+    if (reading->as == MF_READ_F64)
+        mf_turn_floats((void *)out, *count);
+    return MF_OK;
+}
+
+static enum mf_status read_numbers(const struct reading *reading,
+                                   uint64_t first, uint64_t count, void *out)
+{
+    size_t width = mf_read_size(reading->as), some = 0;
+    uint8_t *to = out;
+
+    for (uint64_t done = 0; done < count; done += some) {
+        if (read_some(reading, first + done, count - done, to, &some) != MF_OK)
+            return reading->reader->env.error.status;
+        to += some * width;
+    }
+    return MF_OK;
+}
+
+/* Whether the numbers are what is wanted already. */
+static bool are_wanted(const struct reading *reading)
+{
+    return reading->as == MF_READ_OWN ||
+           (reading->type == MF_TYPE_F32 && reading->as == MF_READ_F32) ||
+           (reading->type == MF_TYPE_F64 && reading->as == MF_READ_F64) ||
+           (reading->type == MF_TYPE_I64 && reading->as == MF_READ_I64);
+}
+
+enum mf_status mf_tensor_reader_read(struct mf_tensor_reader *reader,
+                                     size_t index, uint64_t first,
+                                     uint64_t count, enum mf_read_as as,
+                                     void *out)
+{
+    MF_NEED(NULL, reader);
+    MF_NEED(&reader->env, out || count == 0);
+
+    struct reading reading;
+
+    mf_clear_error(&reader->env);
+    if (begin(reader, index, as, &reading) != MF_OK ||
+        check_range(&reading, first, count) != MF_OK)
+        return reader->env.error.status;
+    return are_wanted(&reading) ? read_own(&reading, first, count, out)
+                                : read_numbers(&reading, first, count, out);
+}
+
+/* Numbers in the other order, of which the first and the last may be cut. */
+static enum mf_status bytes_swapped(const struct reading *reading,
+                                    uint64_t offset, uint8_t *out, size_t size)
+{
+    size_t width = mf_types[reading->type].bytes, some;
+    size_t room = reading->reader->room / width;
+    const uint8_t *buffer = reading->reader->buffer;
+
+    for (; size > 0; offset += some, out += some, size -= some) {
+        size_t skip = (size_t)(offset % width);
+        size_t numbers = (size - 1) / width + 2;
+
+        if (numbers > room)
+            numbers = room;
+        if (numbers > reading->record->size / width - offset / width)
+            numbers =
+                (size_t)(reading->record->size / width - offset / width);
+        if (fetch_blocks(reading, offset / width, numbers) != MF_OK)
+            return reading->reader->env.error.status;
+        some = numbers * width - skip;
+        some = some < size ? some : size;
+        memcpy(out, buffer + skip, some);
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
+                                      size_t index, uint64_t offset,
+                                      size_t size, void *out)
+{
+    MF_NEED(NULL, reader);
+    MF_NEED(&reader->env, out || size == 0);
+
+    const struct mf_record *record;
+    struct reading reading;
+
+    mf_clear_error(&reader->env);
+    if (find(reader, index, &record) != MF_OK)
+        return reader->env.error.status;
+    if (offset > record->size || size > record->size - offset)
+        return mf_fail(&reader->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "tensor '%s' has %" PRIu64
+                       " bytes; asked for %zu from %" PRIu64 " on",
+                       mf_record_name(record).text, record->size, size, offset);
+    reading = (struct reading){
+        .reader = reader,
+        .record = record,
+        .source = &reader->model->file[record->shard].source,
+        .type = (enum mf_type)record->type,
+        .big_endian = mf_record_is_swapped(reader->model, record),
+    };
+    if (!reading.big_endian)
+        return fetch(&reading, offset, out, size);
+    return check_type(&reading) == MF_OK
+               ? bytes_swapped(&reading, offset, out, size)
+               : reader->env.error.status;
+}
+
+/* ---- with the model's own reader ---- */
+
+/* Its errors and reads are those of the model's env. */
+static struct mf_tensor_reader *own_reader(struct mf_model *model)
+{
+    if (!model->reader) {
+        model->reader = reader_new(model);
+        model->close_reader = mf_tensor_reader_close;
+        if (model->reader)
+            model->reader->env.timings = model->env->timings;
+    }
+    return model->reader;
+}
+
+static enum mf_status read_by_own(struct mf_model *model)
+{
+    struct mf_tensor_reader *reader = model->reader;
+
+    model->env->io.reads += reader->env.io.reads;
+    model->env->io.bytes_read += reader->env.io.bytes_read;
+    reader->env.io = (struct mf_io_stats){ 0 };
+    model->env->error = reader->env.error;
+    return model->env->error.status;
+}
+
+enum mf_status mf_tensor_read(struct mf_model *model, size_t index,
+                              uint64_t first, uint64_t count,
+                              enum mf_read_as as, void *out)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out || count == 0);
+
+    struct mf_tensor_reader *reader;
+
+    mf_clear_error(model->env);
+    reader = own_reader(model);
+    if (!reader)
+        return model->env->error.status;
+    mf_tensor_reader_read(reader, index, first, count, as, out);
+    return read_by_own(model);
+}
+
+enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
+                               uint64_t offset, size_t size, void *out)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out || size == 0);
+
+    struct mf_tensor_reader *reader;
+
+    mf_clear_error(model->env);
+    reader = own_reader(model);
+    if (!reader)
+        return model->env->error.status;
+    mf_tensor_reader_bytes(reader, index, offset, size, out);
+    return read_by_own(model);
+}
