@@ -83,6 +83,7 @@ static bool make_env(void)
         return false;
     }
     dhat_env_begins(run.env);
+    mf_env_use_dash(run.env);
     if (run.trial)
         mf_env_discard(run.env);
     progress_catch_signals(&run);

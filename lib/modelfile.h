@@ -995,6 +995,27 @@ MF_API bool mf_attack_fits(size_t index, const char *format,
 
 /* ---- Writing ------------------------------------------------------------- */
 
+/* Where a program takes what is written, in place of files. Functions return 0
+ * or a number of errno; ECANCELED ends the call with MF_ERR_STOPPED. */
+struct mf_output_ops {
+    size_t size; /* of this struct: see above */
+    /* A file of so many bytes begins; its name is the path of the call, or that
+     * of a shard. What *file gets is passed to the others. NULL: not called. */
+    int (*begin)(void *user, const char *name, uint64_t bytes, void **file);
+    /* Takes count bytes at offset. With read, in any order and from several
+     * threads at once, and some of them again; else from the first byte to the
+     * last, by one thread at a time. */
+    int (*write)(void *user, void *file, uint64_t offset, const void *bytes,
+                 size_t count);
+    /* Gives back what was written. NULL: it cannot be had. */
+    int (*read)(void *user, void *file, uint64_t offset, void *bytes,
+                size_t count);
+    /* The file is whole; or, if complete is false, it is given up. Called once
+     * for each that began. NULL: not called. */
+    int (*end)(void *user, void *file, bool complete);
+    void *user;
+};
+
 /* A change of one metadata key: sets it, or removes it if unset. */
 struct mf_edit {
     const char *key;
@@ -1096,6 +1117,9 @@ struct mf_convert_options {
      * its own.  NULL: not wanted */
     void (*exceeds)(void *user, struct mf_str tensor, uint64_t size);
     void *user;
+    /* Where the output goes; NULL: to files. A folder has to be one of the
+     * disk, and resume, delete_inputs and replace are about files. */
+    const struct mf_output_ops *output;
 };
 
 #define MF_ASSUMED_MAX 16
@@ -1483,6 +1507,7 @@ struct mf_writer_options {
     uint64_t reserve;   /* as in struct mf_convert_options */
     bool replace;       /* likewise */
     bool big_endian;    /* GGUF */
+    const struct mf_output_ops *output; /* as in struct mf_convert_options */
 };
 
 MF_API enum mf_status mf_writer_new(struct mf_env *env,

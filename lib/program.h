@@ -38,6 +38,9 @@ void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
  * process that finds out whether a call can do its work. */
 void mf_env_discard(struct mf_env *env);
 
+/* From here on an output named "-" is standard output. */
+void mf_env_use_dash(struct mf_env *env);
+
 /* From now on no output of this env replaces the file that is open as fd: the
  * program has read it for the work. */
 enum mf_status mf_env_keep_input(struct mf_env *env, int fd);
@@ -223,7 +226,7 @@ enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits);
 
 /* Writes a file, such as a picture of a model.  It appears when all of it is on
  * the disk.  MF_ERR_OUTPUT if it is one of the files of the model, or exists
- * and replace is not set.  "-" is standard output. */
+ * and replace is not set. */
 enum mf_status mf_output_write(struct mf_model *model, const char *path,
                                bool replace, const void *bytes, size_t size);
 

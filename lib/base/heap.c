@@ -149,6 +149,12 @@ void mf_env_discard(struct mf_env *env)
         env->discards = true;
 }
 
+void mf_env_use_dash(struct mf_env *env)
+{
+    if (env)
+        env->dash = true;
+}
+
 enum mf_status mf_check_change(struct mf_env *env)
 {
     return env->discards ? mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET,

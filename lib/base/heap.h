@@ -56,6 +56,7 @@ struct mf_env {
     /* Threads that share long work; 0: see mf_threads_useful. */
     unsigned threads;
     bool discards; /* what it writes: see mf_env_discard */
+    bool dash;     /* see mf_env_use_dash */
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */

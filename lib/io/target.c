@@ -104,13 +104,17 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
                                    uint64_t offset, const uint8_t *bytes,
                                    size_t size)
 {
-    assert(target->stream && target->fd >= 0);
+    assert(target->stream && (target->fd >= 0 || target->given));
     if (offset != target->streamed)
         return mf_fail(env, MF_ERR_ARGUMENT, offset,
                        "a pipe must be written in order: the next offset is "
                        "%" PRIu64,
                        target->streamed);
     target->crc = mf_crc32(target->crc, bytes, size);
+    if (target->given) {
+        target->streamed += size;
+        return mf_target_put_given(env, target, offset, bytes, size);
+    }
     while (size > 0) {
         ssize_t wrote;
 
@@ -159,7 +163,7 @@ static enum mf_status write_all(struct mf_env *env, struct mf_target *target,
 {
     const uint8_t *from = bytes;
 
-    assert(target->fd >= 0);
+    assert(target->fd >= 0 || target->given);
     if (offset > target->size || size > target->size - offset)
         return mf_fail(env, MF_ERR_ARGUMENT, offset,
                        "%zu bytes at offset %" PRIu64
@@ -167,6 +171,8 @@ static enum mf_status write_all(struct mf_env *env, struct mf_target *target,
                        size, offset, target->size);
     if (target->stream)
         return stream_write(env, target, offset, from, size);
+    if (target->given)
+        return mf_target_put_given(env, target, offset, bytes, size);
     if (target->complete)
         return mf_target_compare(env, target, offset, bytes, size);
     while (size > 0) {
@@ -206,7 +212,7 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
 
     /* The kernel would copy the file's own bytes, not those that an overlay
      * shows in their place. */
-    if (target->stream || target->complete || source->fd < 0 ||
+    if (target->stream || target->given || target->complete || source->fd < 0 ||
         source->overlay.count > 0 || from > source->size ||
         size > source->size - from || offset > target->size ||
         size > target->size - offset)
@@ -232,7 +238,9 @@ static enum mf_status read_back(struct mf_env *env,
 {
     uint8_t *into = bytes;
 
-    assert(target->fd >= 0 && !target->stream);
+    assert(!target->stream);
+    if (target->given)
+        return mf_target_get_given(env, target, offset, bytes, size);
     while (size > 0) {
         ssize_t got;
 
@@ -267,6 +275,8 @@ void mf_target_abort(struct mf_target *target)
 {
     int result;
 
+    if (target->given) /* after the error that it is about */
+        mf_target_end_given(target, false);
     if (target->fd >= 0)
         close(target->fd);
     if (*target->temporary.name && !target->kept) {

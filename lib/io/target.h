@@ -12,6 +12,8 @@
  * whatever was done so far.  Sync and commit are separate so that several files
  * can all be on the disk before the first of them takes its name.
  *
+ * A program may take the bytes itself (struct mf_output_ops): target_given.c.
+ *
  * Where stopped work is to go on, the temporary file is a partial file instead:
  * with a name that the next process finds, and abort leaves it once it is kept.
  */
@@ -46,7 +48,10 @@ struct mf_target {
     uint64_t size;     /* of the whole file */
     uint64_t streamed; /* bytes written so far, of a stream */
     uint32_t crc;      /* of those bytes */
-    bool stream;       /* a pipe or a device */
+    bool stream;       /* a pipe or a device, or a program that takes bytes in
+                          order */
+    const struct mf_output_ops *given; /* who takes the bytes, or NULL */
+    void *given_file;                  /* that it calls them by */
     bool replace;      /* a file that exists may be replaced */
     bool is_new;       /* no file exists at the path */
     enum mf_partial partial;
@@ -64,10 +69,25 @@ struct mf_target {
 
 /* Creates the temporary file with space for size bytes.  replace: a file may
  * exist at the path; its mode, owner and extended attributes pass to the new
- * one as far as the system allows.  "-" is standard output. */
+ * one as far as the system allows. */
 enum mf_status mf_target_open(struct mf_env *env, const char *path,
                               uint64_t size, bool replace,
                               struct mf_target *out);
+
+/* Whether the path is standard output: see mf_env_use_dash. */
+bool mf_target_is_dash(const struct mf_env *env, const char *path);
+
+/* The same for a program that takes the bytes; given must live as long. */
+enum mf_status mf_target_open_given(struct mf_env *env, const char *name,
+                                    uint64_t size,
+                                    const struct mf_output_ops *given,
+                                    struct mf_target *out);
+
+/* MF_ERR_ARGUMENT where the struct of a program cannot be used; else a copy of
+ * it, as this library knows it. */
+enum mf_status mf_target_check_given(struct mf_env *env,
+                                     const struct mf_output_ops *given,
+                                     struct mf_output_ops *out);
 
 /* The same with a partial file.  inode: the number of the only one that
  * MF_PARTIAL_NAMING takes. */

@@ -112,7 +112,7 @@ static enum mf_status sync_file(struct mf_target *target)
     struct stat status;
     int result;
 
-    if (target->stream)
+    if (target->stream || target->given)
         return MF_OK;
     if (!target->complete &&
         (target->is_new ? set_default_mode(target) : copy_rights(target)) != 0)
@@ -290,11 +290,13 @@ static enum mf_status commit(struct mf_target *target)
 {
     struct stat new = { 0 };
 
+    if (target->given)
+        return mf_target_end_given(target, true);
     if (!target->stream && fstat(target->fd, &new) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "closed");
     if (close_file(target) != MF_OK)
         return target->env->error.status;
-    if (target->stream)
+    if (target->stream || target->given)
         return MF_OK;
     if (!target->complete && replace(target, &new) != MF_OK)
         return target->env->error.status;
@@ -311,7 +313,7 @@ enum mf_status mf_target_commit(struct mf_target *target)
     enum mf_status status;
     sigset_t before;
 
-    assert(target->fd >= 0);
+    assert(target->fd >= 0 || target->given);
     mf_signals_hold(&before);
     timed = mf_timed_begin(env, MF_PHASE_SYNC);
     status = commit(target);

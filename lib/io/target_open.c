@@ -80,11 +80,16 @@ static enum mf_status find_old(struct mf_target *target)
 
 /* ---- a pipe or a device ---- */
 
+bool mf_target_is_dash(const struct mf_env *env, const char *path)
+{
+    return env->dash && strcmp(path, "-") == 0;
+}
+
 /* Opening a pipe waits for its reader, possibly for ever: a signal ends the
  * wait, and the program decides whether to go on. */
 static enum mf_status open_stream(struct mf_target *target)
 {
-    bool dash = strcmp(target->path, "-") == 0;
+    bool dash = mf_target_is_dash(target->env, target->path);
     struct stat status;
 
     target->stream = true;
@@ -259,7 +264,8 @@ static enum mf_status check_space(const struct mf_target *target, uint64_t size)
 enum mf_status mf_target_check_space(const struct mf_target *target,
                                      uint64_t size)
 {
-    uint64_t space = target->stream ? UINT64_MAX : free_space(target->fd);
+    uint64_t space = target->stream || target->given ? UINT64_MAX
+                                                     : free_space(target->fd);
 
     if (size <= space)
         return MF_OK;
@@ -324,7 +330,7 @@ static bool is_stream(const struct stat *status)
 
 static enum mf_status open_path(struct mf_target *target)
 {
-    if (strcmp(target->path, "-") == 0)
+    if (mf_target_is_dash(target->env, target->path))
         return open_stream(target);
     if (mf_target_follow_links(target) != MF_OK)
         return target->env->error.status;

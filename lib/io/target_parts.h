@@ -4,7 +4,8 @@
  *
  * target_open.c decides what may be written and reserves the space, target.c
  * moves bytes, target_commit.c syncs the file and gives it its name.
- * target_partial.c has what is different about partial files.
+ * target_partial.c has what is different about partial files, target_given.c
+ * what is about programs that take the bytes.
  */
 #ifndef MF_LIB_TARGET_PARTS_H
 #define MF_LIB_TARGET_PARTS_H
@@ -62,6 +63,16 @@ enum mf_status mf_target_compare(struct mf_env *env,
                                  const struct mf_target *target,
                                  uint64_t offset, const void *bytes,
                                  size_t size);
+
+/* Bytes to and from the program that takes them, and that there are no more. */
+enum mf_status mf_target_put_given(struct mf_env *env,
+                                   const struct mf_target *target,
+                                   uint64_t offset, const void *bytes,
+                                   size_t size);
+enum mf_status mf_target_get_given(struct mf_env *env,
+                                   const struct mf_target *target,
+                                   uint64_t offset, void *bytes, size_t size);
+enum mf_status mf_target_end_given(struct mf_target *target, bool complete);
 
 #define MF_MODE_PRIVATE 0600 /* of a file that is not whole yet */
 

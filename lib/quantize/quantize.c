@@ -463,6 +463,8 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
         status = open_imatrix(&work);
     if (status == MF_OK)
         status = plan(&work, path);
+    if (status == MF_OK)
+        status = mf_outputs_give(&work.outputs, &known_how);
     mf_timed_end(model->env, timed);
     if (status == MF_OK)
         status = write_model(&work, known.report);

@@ -83,12 +83,22 @@ static uint64_t index_size(const struct mf_outputs *outputs)
     return sink.offset;
 }
 
+static enum mf_status open_target(struct mf_outputs *outputs, const char *path,
+                                  uint64_t size, bool replace,
+                                  struct mf_target *out)
+{
+    return outputs->given
+               ? mf_target_open_given(outputs->env, path, size, outputs->given,
+                                      out)
+               : mf_target_open(outputs->env, path, size, replace, out);
+}
+
 static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
 {
     if (!outputs->index_path)
         return MF_OK;
-    if (mf_target_open(outputs->env, outputs->index_path, index_size(outputs),
-                       replace, &outputs->index) != MF_OK)
+    if (open_target(outputs, outputs->index_path, index_size(outputs), replace,
+                    &outputs->index) != MF_OK)
         return outputs->env->error.status;
     return fill_index(outputs);
 }
@@ -217,9 +227,8 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         struct mf_output *output = &outputs->output[i];
 
-        status =
-            mf_target_open(outputs->env, output->path, output->draft.file_size,
-                           replace, &output->target);
+        status = open_target(outputs, output->path, output->draft.file_size,
+                             replace, &output->target);
         output->target.expected = outputs->replaces;
         if (status == MF_OK && i == 0)
             status = mf_target_check_space(
@@ -363,6 +372,24 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
     return status;
 }
 
+enum mf_status mf_outputs_give(struct mf_outputs *outputs,
+                               const struct mf_convert_options *options)
+{
+    const char *what = options->resume          ? "work to be resumed"
+                       : options->delete_inputs ? "inputs to be removed"
+                       : outputs->stage.env     ? "a folder"
+                                                : NULL;
+
+    if (!options->output)
+        return MF_OK;
+    if (what)
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%s needs files as output, not functions", what);
+    outputs->given = &outputs->taken;
+    return mf_target_check_given(outputs->env, options->output,
+                                 &outputs->taken);
+}
+
 /* A tensor is never cut. */
 static void name_large(const struct mf_outputs *outputs,
                        const struct mf_convert_options *options)
@@ -405,6 +432,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     status = mf_outputs_plan(model, path, options, &outputs);
     mf_timed_end(model->env, timed);
     outputs.deletes = options->delete_inputs;
+    if (status == MF_OK)
+        status = mf_outputs_give(&outputs, options);
     if (status == MF_OK)
         name_large(&outputs, options);
     if (status == MF_OK)

@@ -82,6 +82,8 @@ struct mf_outputs {
     struct mf_model *of_base;  /* that model, where it has tensors; or NULL */
     struct mf_stage stage;     /* a folder that they are in, or none */
     struct mf_restore restore; /* what else is in it */
+    const struct mf_output_ops *given; /* who takes them; NULL: files */
+    struct mf_output_ops taken;        /* what that is, as we know it */
     char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
     size_t left_out; /* metadata keys that were dropped */
@@ -99,6 +101,10 @@ struct mf_outputs {
     /* The error that quantizing caused, by new type; NULL: not measured. */
     struct mf_deviation *deviation;
 };
+
+/* After planning: the outputs go where the options say. */
+enum mf_status mf_outputs_give(struct mf_outputs *outputs,
+                               const struct mf_convert_options *options);
 
 /* Refuses a model whose tensors nothing reads. */
 enum mf_status mf_draft_check_source(struct mf_model *model);

@@ -240,7 +240,7 @@ enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
     enum mf_status status = MF_OK;
     struct mf_arena arena;
 
-    if (outputs->replaces)
+    if (outputs->replaces || outputs->given)
         return MF_OK;
     mf_arena_init(&arena, outputs->env);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
@@ -261,8 +261,8 @@ static enum mf_status check_absent(const struct mf_outputs *outputs)
     for (size_t i = 0; i < count; i++) {
         const char *path = path_of(outputs, i);
 
-        if (strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
-            S_ISREG(status.st_mode))
+        if (!mf_target_is_dash(outputs->env, path) &&
+            stat(path, &status) == 0 && S_ISREG(status.st_mode))
             return mf_decline(
                 outputs->env, MF_REASON_OUTPUT_EXISTS, MF_NO_OFFSET,
                 "'%s' already exists",
@@ -278,7 +278,9 @@ enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace)
 
     if (status == MF_OK) /* and whether there are codecs */
         status = mf_outputs_buffer_need(outputs, &buffer);
-    return status == MF_OK && !replace ? check_absent(outputs) : status;
+    return status == MF_OK && !replace && !outputs->given
+               ? check_absent(outputs)
+               : status;
 }
 
 /* ---- deleting the inputs ---- */

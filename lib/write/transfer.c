@@ -197,8 +197,8 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
     return MF_OK;
 }
 
-/* The gap between two tensors.  In a new file it is zeros already; to a pipe
- * zeros have to be written, and where work goes on, verified. */
+/* The gap between two tensors.  In a new file it is zeros already; to a pipe or
+ * a program zeros have to be written, and where work goes on, verified. */
 static enum mf_status fill_gap(struct transfer *transfer,
                                struct mf_output *output, uint64_t from,
                                uint64_t to)
@@ -206,7 +206,8 @@ static enum mf_status fill_gap(struct transfer *transfer,
     struct mf_piece piece = { .output = output, .to = from };
 
     piece.span.size = to - from;
-    return output->target.stream || transfer->outputs->resume
+    return output->target.stream || output->target.given ||
+                   transfer->outputs->resume
                ? add(transfer, piece)
                : MF_OK;
 }

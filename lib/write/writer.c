@@ -49,6 +49,18 @@ static enum mf_status plan(struct mf_writer *writer)
     return MF_OK;
 }
 
+static enum mf_status open_target(struct mf_writer *writer, const char *path)
+{
+    struct mf_output *output = &writer->output;
+    uint64_t size = output->draft.file_size;
+
+    return writer->given
+               ? mf_target_open_given(writer->env, path, size, writer->given,
+                                      &output->target)
+               : mf_target_open(writer->env, path, size, writer->replace,
+                                &output->target);
+}
+
 /* If the path cannot be written the writer stays as it was, so that the program
  * can try another one. */
 enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
@@ -66,8 +78,7 @@ enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
     kept = mf_draft_text(draft, (struct mf_str){ path, strlen(path) });
     if (!kept.at ||
         (writer->stage == MF_WRITER_LISTING && plan(writer) != MF_OK) ||
-        mf_target_open(writer->env, kept.at, draft->file_size, writer->replace,
-                       &output->target) != MF_OK)
+        open_target(writer, kept.at) != MF_OK)
         return writer->env->error.status;
     if (mf_output_write_header(output) != MF_OK) {
         mf_target_abort(&output->target);
@@ -156,21 +167,29 @@ enum mf_status mf_writer_write_at(struct mf_writer *writer, struct mf_env *env,
     return write_piece(writer, env, index, offset, bytes, size);
 }
 
+static enum mf_status put_zeros(struct mf_writer *writer, uint64_t from,
+                                uint64_t to)
+{
+    static const uint8_t zeros[4096];
+
+    while (from < to) {
+        size_t size =
+            to - from < sizeof(zeros) ? (size_t)(to - from) : sizeof(zeros);
+
+        if (mf_target_write(writer->env, &writer->output.target, from, zeros,
+                            size) != MF_OK)
+            return writer->env->error.status;
+        from += size;
+    }
+    return MF_OK;
+}
+
 /* To a pipe the gaps between tensors have to be written. */
 static enum mf_status pad_to(struct mf_writer *writer, uint64_t offset)
 {
-    static const uint8_t zeros[4096];
-    struct mf_target *target = &writer->output.target;
+    const struct mf_target *target = &writer->output.target;
 
-    while (target->stream && target->streamed < offset) {
-        uint64_t left = offset - target->streamed;
-        size_t size = left < sizeof(zeros) ? (size_t)left : sizeof(zeros);
-
-        if (mf_target_write(writer->env, target, target->streamed, zeros,
-                            size) != MF_OK)
-            return writer->env->error.status;
-    }
-    return MF_OK;
+    return target->stream ? put_zeros(writer, target->streamed, offset) : MF_OK;
 }
 
 /* The first tensor, in data order, that push has not filled. */
@@ -281,6 +300,26 @@ static enum mf_status check_complete(struct mf_writer *writer)
     return MF_OK;
 }
 
+/* A file has zeros where nothing was written; memory of a program may not. */
+static enum mf_status fill_gaps(struct mf_writer *writer)
+{
+    const struct mf_draft *draft = &writer->output.draft;
+    uint64_t at = draft->data_offset;
+    enum mf_status status = MF_OK;
+
+    if (!writer->given || writer->output.target.stream)
+        return pad_to(writer, draft->data_offset + draft->data_size);
+    for (size_t i = 0; i < draft->tensor_count && status == MF_OK; i++) {
+        const struct mf_draft_tensor *tensor = mf_draft_in_order(draft, i);
+
+        status = put_zeros(writer, at, draft->data_offset + tensor->offset);
+        at = draft->data_offset + tensor->offset + tensor->size;
+    }
+    return status == MF_OK
+               ? put_zeros(writer, at, draft->data_offset + draft->data_size)
+               : status;
+}
+
 /* Never repeated after a failure: a second fsync would succeed without the
  * bytes that the first one could not write. */
 static enum mf_status finish(struct mf_writer *writer)
@@ -288,8 +327,7 @@ static enum mf_status finish(struct mf_writer *writer)
     struct mf_output *output = &writer->output;
     struct mf_crew crew = { 0 };
     uint64_t size = output->draft.file_size;
-    enum mf_status status =
-        pad_to(writer, output->draft.data_offset + output->draft.data_size);
+    enum mf_status status = fill_gaps(writer);
 
     if (status == MF_OK)
         status = mf_crew_init(&crew, writer->env, size, size, 0);
