@@ -32,7 +32,8 @@
  *     }
  *
  * Ownership: the caller frees only what a function ending in _new or _open, or
- * mf_values_read, returned.  Everything reachable from a model is valid until mf_model_close().
+ * mf_values_read, returned.  Everything reachable from a model is valid until
+ * mf_model_close().
  *
  * Threads: the library has no global state.  An env and the models opened with
  * it belong to one thread at a time; different envs are independent.  Several
@@ -99,8 +100,8 @@ enum mf_status {
     MF_ERR_FORMAT,      /* unknown format */
     MF_ERR_CORRUPT,     /* known format, but invalid */
     MF_ERR_UNSUPPORTED, /* valid, but not supported by this library */
-    MF_ERR_OUTPUT, /* a file cannot be written; the message has the system's
-                      reason */
+    MF_ERR_OUTPUT,  /* a file cannot be written; the message has the system's
+                       reason */
     MF_ERR_STOPPED, /* the caller's progress function returned false, or its
                        source was cancelled */
     MF_NEED_MORE    /* only the beginning of a file is there: see
@@ -403,8 +404,8 @@ MF_API enum mf_status mf_model_open(struct mf_env *env, const char *path,
  * unchanged until mf_model_close. name is for messages, and is copied.
  *
  * With the option file_size, bytes are the beginning of a larger file, such as
- * a program gets over a network. If the header is not in them, MF_NEED_MORE says
- * how many bytes it takes at least to get further (mf_error.needed); for a
+ * a program gets over a network. If the header is not in them, MF_NEED_MORE
+ * says how many bytes it takes at least to get further (mf_error.needed); for a
  * format with an index at its end that is the whole file. Twice as many the
  * next time is a good choice. What comes after the header, tensor data and long
  * arrays of metadata, is needed when it is asked for. */
@@ -451,9 +452,10 @@ struct mf_byte_source {
 /* Opens a model of such files, and nothing of the disk. The source is closed
  * once, by mf_model_close or because of an error; but not after
  * MF_ERR_ARGUMENT. */
-MF_API enum mf_status mf_model_open_source(
-    struct mf_env *env, const struct mf_byte_source *source,
-    const struct mf_open_options *options, struct mf_model **out);
+MF_API enum mf_status
+mf_model_open_source(struct mf_env *env, const struct mf_byte_source *source,
+                     const struct mf_open_options *options,
+                     struct mf_model **out);
 
 /* NULL is allowed. */
 MF_API void mf_model_close(struct mf_model *model);
@@ -794,8 +796,8 @@ struct mf_array {
 /* Reads all elements of the array with this index. In JSON an array has no
  * type: numbers of several kinds become the smallest of i64, u64 and f64 that
  * holds them exactly.  MF_ERR_UNSUPPORTED if elements are arrays or objects, or
- * have no common type: use mf_values_open.  Free *out with mf_array_free, before
- * the env. */
+ * have no common type: use mf_values_open.  Free *out with mf_array_free,
+ * before the env. */
 MF_API enum mf_status mf_values_read(struct mf_model *model, size_t index,
                                      const struct mf_array **out);
 MF_API void mf_array_free(const struct mf_array *array);

@@ -150,25 +150,31 @@ static enum mf_status run(const struct job *job,
     how.size = sizeof(how);
     how.output = output;
     how.replace = output == NULL;
-    status = job->quantize ? mf_model_quantize(model, scratch_path(job->path),
-                                               &quantize, &how, NULL)
-                           : mf_model_convert(model, scratch_path(job->path),
-                                              &how, NULL);
+    status = job->quantize
+                 ? mf_model_quantize(model, scratch_path(job->path), &quantize,
+                                     &how, NULL)
+                 : mf_model_convert(model, scratch_path(job->path), &how, NULL);
     mf_model_close(model);
     return status;
 }
 
 static const struct job jobs[] = {
     { .model = "good-llama.gguf", .path = "copy.gguf" },
-    { .model = "good-llama.gguf", .path = "floats.apr",
+    { .model = "good-llama.gguf",
+      .path = "floats.apr",
       .how = { .type = "f16", .dequantize = true, .lossy = true } },
-    { .model = "good-types.gguf", .path = "many.gguf",
+    { .model = "good-types.gguf",
+      .path = "many.gguf",
       .how = { .shard_tensors = 4 } },
-    { .model = "good-dtypes.safetensors", .path = "listed.safetensors",
+    { .model = "good-dtypes.safetensors",
+      .path = "listed.safetensors",
       .how = { .shard_tensors = 5 } },
-    { .model = "good-hf-llama", .path = "hf.gguf",
+    { .model = "good-hf-llama",
+      .path = "hf.gguf",
       .how = { .names = MF_NAMING_GGUF } },
-    { .model = "good-hf-llama", .path = "q8.gguf", .quantize = "Q8_0",
+    { .model = "good-hf-llama",
+      .path = "q8.gguf",
+      .quantize = "Q8_0",
       .how = { .names = MF_NAMING_GGUF } },
 };
 

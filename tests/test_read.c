@@ -27,8 +27,8 @@ static void check_status(enum mf_status status, enum mf_status wanted,
     read_all(type, given, COUNT(given), sizeof(*(given)), as, out)
 
 static enum mf_status read_all(const char *type, const void *given,
-                               size_t count, size_t element,
-                               enum mf_read_as as, void *out)
+                               size_t count, size_t element, enum mf_read_as as,
+                               void *out)
 {
     struct mf_model *model = tensor_in_memory(type, given, count, element);
     enum mf_status status = mf_tensor_read(model, 0, 0, count, as, out);
@@ -115,8 +115,7 @@ static void test_refused(void **state)
     check_status(mf_tensor_read(model, 1, 0, 1, MF_READ_OWN, out),
                  MF_ERR_ARGUMENT, "tensor index 1 is out of range");
     check_status(mf_tensor_read(model, 0, 1, 2, MF_READ_OWN, out),
-                 MF_ERR_ARGUMENT,
-                 "has 2 elements; asked for 2 from 1 on");
+                 MF_ERR_ARGUMENT, "has 2 elements; asked for 2 from 1 on");
     check_status(mf_tensor_read(model, 0, UINT64_MAX, 2, MF_READ_F32, out),
                  MF_ERR_ARGUMENT, "has 2 elements");
     check_status(mf_tensor_read(model, 0, 0, 1, (enum mf_read_as)9, out),
@@ -154,8 +153,8 @@ static void test_blocks(void **state)
                  "has blocks of 256 elements of q4_k: they are read whole");
     check_status(mf_tensor_read(model, index, 3, 253, MF_READ_OWN, bytes),
                  MF_ERR_ARGUMENT, "read whole");
-    assert_int_equal(
-        mf_tensor_read(model, index, 0, 256, MF_READ_OWN, bytes), MF_OK);
+    assert_int_equal(mf_tensor_read(model, index, 0, 256, MF_READ_OWN, bytes),
+                     MF_OK);
     assert_int_equal(mf_tensor_read(model, index, 3, 253, MF_READ_F32, floats),
                      MF_OK);
     mf_model_close(model);
@@ -193,9 +192,8 @@ static void check_turned(struct mf_model *model, const char *name,
             assert_int_equal(mf_tensor_bytes(model, index, from, some, bytes),
                              MF_OK);
             for (size_t i = 0; i < some; i++)
-                assert_int_equal(
-                    bytes[i],
-                    file[tensor.data.offset + ((from + i) ^ 3)]);
+                assert_int_equal(bytes[i],
+                                 file[tensor.data.offset + ((from + i) ^ 3)]);
         }
 }
 
@@ -265,16 +263,13 @@ static void *read_in_thread(void *context)
 
     for (int round = 0; round < 20; round++)
         for (size_t i = 0; mf_tensor_at(own->model, i, &tensor); i++) {
-            uint64_t some =
-                tensor.parameters < 100 ? tensor.parameters : 100;
+            uint64_t some = tensor.parameters < 100 ? tensor.parameters : 100;
 
             if (mf_tensor_reader_read(own->reader, i, 0, some, MF_READ_F32,
-                                      first) !=
-                MF_OK)
+                                      first) != MF_OK)
                 continue;
             if (mf_tensor_reader_read(own->reader, i, 0, some, MF_READ_F32,
-                                      part) !=
-                    MF_OK ||
+                                      part) != MF_OK ||
                 memcmp(part, first, (size_t)some * sizeof(*part)) != 0)
                 return NULL;
             own->read += some;
@@ -355,9 +350,8 @@ static void check_parts(struct mf_tensor_reader *reader, size_t index,
 }
 
 /* The bytes of a file, where they are as they are. */
-static void check_place(struct mf_model *model,
-                        struct mf_tensor_reader *reader, size_t index,
-                        const struct mf_tensor *tensor)
+static void check_place(struct mf_model *model, struct mf_tensor_reader *reader,
+                        size_t index, const struct mf_tensor *tensor)
 {
     struct mf_file_span place;
     uint8_t *file, *bytes = malloc((size_t)tensor->data.size + 1);
@@ -436,11 +430,10 @@ static void test_every_fixture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_integers), WITH_ENV(test_floats),
-        WITH_ENV(test_refused),  WITH_ENV(test_blocks),
+        WITH_ENV(test_integers),   WITH_ENV(test_floats),
+        WITH_ENV(test_refused),    WITH_ENV(test_blocks),
         WITH_ENV(test_big_endian), WITH_ENV(test_changed),
-        WITH_ENV(test_threads),
-        WITH_ENV(test_every_fixture),
+        WITH_ENV(test_threads),    WITH_ENV(test_every_fixture),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

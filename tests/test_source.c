@@ -192,8 +192,8 @@ static void test_shards_and_lists(void **state)
     for (size_t i = 0; i < COUNT(lists); i++) {
         char name[128];
 
-        snprintf(name, sizeof(name), "bad-index-%s/model.safetensors.index.json",
-                 lists[i]);
+        snprintf(name, sizeof(name),
+                 "bad-index-%s/model.safetensors.index.json", lists[i]);
         check_same(fixture_path(name));
     }
 }
@@ -381,9 +381,8 @@ static void test_descriptor(void **state)
     close(pipes[1]);
     fd = open(fixture_path("good-hf-llama/model.safetensors"),
               O_RDONLY | O_CLOEXEC);
-    assert_int_equal(mf_model_open_fd(env, "model.safetensors", fd, NULL,
-                                      &model),
-                     MF_OK);
+    assert_int_equal(
+        mf_model_open_fd(env, "model.safetensors", fd, NULL, &model), MF_OK);
     {
         struct mf_config_facts facts;
 
@@ -398,8 +397,7 @@ static void test_descriptor(void **state)
 /* ---- the beginning of a file ---- */
 
 static enum mf_status open_beginning(const uint8_t *bytes, size_t size,
-                                     uint64_t file_size,
-                                     struct mf_model **out)
+                                     uint64_t file_size, struct mf_model **out)
 {
     struct mf_open_options options = { .size = sizeof(options),
                                        .file_size = file_size };
@@ -409,12 +407,12 @@ static enum mf_status open_beginning(const uint8_t *bytes, size_t size,
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     *out = NULL;
-    status =
-        mf_model_open_memory(env, "memory", copy, size, &options, out);
+    status = mf_model_open_memory(env, "memory", copy, size, &options, out);
     if (status == MF_OK) {
         mf_model_close(*out);
         *out = NULL;
-        status = mf_model_open_memory(env, "memory", bytes, size, &options, out);
+        status =
+            mf_model_open_memory(env, "memory", bytes, size, &options, out);
     }
     free(copy);
     return status;
@@ -515,16 +513,11 @@ static void test_data_beyond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_every_fixture),
-        WITH_ENV(test_shards_and_lists),
-        WITH_ENV(test_sidecars),
-        WITH_ENV(test_read_fails),
-        WITH_ENV(test_no_memory),
-        WITH_ENV(test_refused),
-        WITH_ENV(test_one_at_a_time),
-        WITH_ENV(test_descriptor),
-        WITH_ENV(test_beginnings),
-        WITH_ENV(test_data_beyond),
+        WITH_ENV(test_every_fixture), WITH_ENV(test_shards_and_lists),
+        WITH_ENV(test_sidecars),      WITH_ENV(test_read_fails),
+        WITH_ENV(test_no_memory),     WITH_ENV(test_refused),
+        WITH_ENV(test_one_at_a_time), WITH_ENV(test_descriptor),
+        WITH_ENV(test_beginnings),    WITH_ENV(test_data_beyond),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -154,8 +154,7 @@ enum mf_status mf_card_front(const struct mf_model *model,
     enum mf_status status;
 
     *root = NULL;
-    if (!mf_nearby_any(model) ||
-        !mf_sidecar_exists(model, arena, README))
+    if (!mf_nearby_any(model) || !mf_sidecar_exists(model, arena, README))
         return model->env->error.status;
     status = mf_sidecar_open(&file, model, arena, README);
     if (status == MF_OK)

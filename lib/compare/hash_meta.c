@@ -159,8 +159,7 @@ static enum mf_status add_templates(struct meta *meta)
 /* Whether the files next to the model belong to it. */
 static bool has_files(const struct mf_model *model)
 {
-    return model->format->naming == MF_NAMING_HF &&
-           mf_nearby_any(model);
+    return model->format->naming == MF_NAMING_HF && mf_nearby_any(model);
 }
 
 static enum mf_status add_files(struct meta *meta)

@@ -207,7 +207,7 @@ enum mf_status mf_preview_check(const struct mf_draft *draft,
 
     if (status == MF_OK)
         status = mf_model_open_view(draft->env, model->file[0].path, &source,
-                                      NULL, &after);
+                                    NULL, &after);
     if (status == MF_OK) {
         status = force ? MF_OK : check_errors(after, model);
         mf_model_close(after);

@@ -18,8 +18,8 @@
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/json/json_walk.h"
-#include "lib/model/nearby.h"
 #include "lib/model/facts.h"
+#include "lib/model/nearby.h"
 
 #define NAMES_MAX 4096 /* that are looked up; no config.json has as many */
 #define TEXT_MAX  63

@@ -2,8 +2,8 @@
  *
  * target_given.c - an output file: bytes that a program takes
  *
- * It has no name in a folder, no space to reserve and nothing to sync.  One that
- * cannot give back what was written is a stream.
+ * It has no name in a folder, no space to reserve and nothing to sync.  One
+ * that cannot give back what was written is a stream.
  */
 #include <errno.h>
 #include <string.h>

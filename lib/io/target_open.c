@@ -264,8 +264,8 @@ static enum mf_status check_space(const struct mf_target *target, uint64_t size)
 enum mf_status mf_target_check_space(const struct mf_target *target,
                                      uint64_t size)
 {
-    uint64_t space = target->stream || target->given ? UINT64_MAX
-                                                     : free_space(target->fd);
+    uint64_t space =
+        target->stream || target->given ? UINT64_MAX : free_space(target->fd);
 
     if (size <= space)
         return MF_OK;

@@ -14,7 +14,7 @@ struct block {
     struct mf_array array; /* first: what the program has */
     struct mf_env *env;
     size_t size;
-    char *text;      /* where the next text goes */
+    char *text; /* where the next text goes */
     size_t text_left;
     _Alignas(max_align_t) char elements[];
 };

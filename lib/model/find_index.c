@@ -13,11 +13,11 @@
 
 #include "lib/base/str.h"
 #include "lib/io/path.h"
-#include "lib/model/nearby.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"
 #include "lib/model/index_json.h"
 #include "lib/model/model.h"
+#include "lib/model/nearby.h"
 
 static bool is_index_name(const char *name)
 {

@@ -148,11 +148,10 @@ static enum mf_status open_path(struct mf_model *model, const char *path,
     struct mf_env *env = model->env;
     struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
     const char *kept = keep_path(model, path);
-    enum mf_status status =
-        complete(model,
-                 kept ? mf_model_open_path(model, kept, shards)
-                      : env->error.status,
-                 out);
+    enum mf_status status = complete(
+        model,
+        kept ? mf_model_open_path(model, kept, shards) : env->error.status,
+        out);
 
     mf_timed_end(env, timed);
     return status;
@@ -177,9 +176,9 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
 }
 
 enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
-                                    const struct mf_source *source,
-                                    const struct mf_open_options *options,
-                                    struct mf_model **out)
+                                  const struct mf_source *source,
+                                  const struct mf_open_options *options,
+                                  struct mf_model **out)
 {
     struct mf_model *model = model_new(env, options);
     struct mf_source kept = *source;

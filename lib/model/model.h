@@ -52,7 +52,7 @@ struct mf_model {
     struct mf_part *part; /* likewise */
     size_t file_count, file_room, part_room;
     struct mf_given *given; /* files of the program, or NULL */
-    const char *list; /* path of the list that names the files, or NULL */
+    const char *list;       /* path of the list that names the files, or NULL */
     struct mf_model_info info;
     struct mf_tensor_reader *reader; /* of mf_tensor_read, or NULL */
     void (*close_reader)(struct mf_tensor_reader *reader);
@@ -71,9 +71,9 @@ struct mf_model {
 /* Opens a model of one file that a source reads, and closes the source with it
  * or after an error; name is copied. */
 enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
-                                    const struct mf_source *source,
-                                    const struct mf_open_options *options,
-                                    struct mf_model **out);
+                                  const struct mf_source *source,
+                                  const struct mf_open_options *options,
+                                  struct mf_model **out);
 
 /* The file has the tensor's numbers in big-endian order. */
 bool mf_record_is_swapped(const struct mf_model *model,

@@ -21,9 +21,9 @@
 #include <string.h>
 
 #include "lib/io/path.h"
-#include "lib/model/nearby.h"
 #include "lib/model/index_json.h"
 #include "lib/model/model.h"
+#include "lib/model/nearby.h"
 #include "lib/model/open_path.h"
 #include "lib/model/pending.h"
 #include "lib/model/shards.h"

@@ -22,9 +22,9 @@
 
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
-#include "lib/model/nearby.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
+#include "lib/model/nearby.h"
 #include "lib/model/pending.h"
 #include "lib/model/shards.h"
 

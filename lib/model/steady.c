@@ -81,7 +81,7 @@ static enum mf_status compare_header(struct mf_model *model, size_t file)
     bool same;
 
     if (mf_model_open_view(env, model->file[file].path, &now, &options,
-                             &again) != MF_OK)
+                           &again) != MF_OK)
         return env->error.status == MF_ERR_CORRUPT ? changed(env)
                                                    : env->error.status;
     same = same_tensors(model, &model->part[file], &again->index) &&

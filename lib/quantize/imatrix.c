@@ -80,7 +80,7 @@ static enum mf_status open_file(struct mf_imatrix *imatrix, const char *path,
     mf_clear_error(imatrix->env);
     if (mf_source_open_file(imatrix->env, path, &source, NULL) != MF_OK ||
         mf_model_open_view(imatrix->env, path, &source, NULL,
-                             &imatrix->model) != MF_OK)
+                           &imatrix->model) != MF_OK)
         return imatrix->env->error.status;
     return mf_imatrix_list(imatrix, choice);
 }

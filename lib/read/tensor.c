@@ -39,12 +39,11 @@ static struct mf_tensor_reader *reader_new(struct mf_model *model)
 {
     struct mf_env *env = model->env;
     uint64_t data = model->info.data_size;
-    struct mf_chunk_size size = mf_chunk_size(
-        env, BUFFER_MIN,
-        data < BUFFER_MIN   ? BUFFER_MIN
-        : data < BUFFER_MAX ? (size_t)data
-                            : BUFFER_MAX,
-        1, SHARE);
+    struct mf_chunk_size size = mf_chunk_size(env, BUFFER_MIN,
+                                              data < BUFFER_MIN   ? BUFFER_MIN
+                                              : data < BUFFER_MAX ? (size_t)data
+                                                                  : BUFFER_MAX,
+                                              1, SHARE);
     const struct mf_isa *isa = mf_isa_choose(env);
     struct mf_tensor_reader *reader =
         isa ? mf_alloc(env, sizeof(*reader)) : NULL;
@@ -121,9 +120,8 @@ static enum mf_status find(struct mf_tensor_reader *reader, size_t index,
     return MF_OK;
 }
 
-static enum mf_status no_decoder(struct mf_env *env,
-                                 const struct mf_record *record,
-                                 const char *what)
+static enum mf_status
+no_decoder(struct mf_env *env, const struct mf_record *record, const char *what)
 {
     return mf_decline(env, MF_REASON_TYPE_NOT_DECODED, record->entry,
                       "tensor '%s' %s", mf_record_name(record).text, what);
@@ -166,8 +164,8 @@ static enum mf_status check_size(struct reading *reading)
                    mf_record_name(record).text, record->size);
 }
 
-static enum mf_status check_range(const struct reading *reading,
-                                  uint64_t first, uint64_t count)
+static enum mf_status check_range(const struct reading *reading, uint64_t first,
+                                  uint64_t count)
 {
     uint64_t elements = reading->elements;
     size_t block = mf_types[reading->type].block;
@@ -175,8 +173,8 @@ static enum mf_status check_range(const struct reading *reading,
 
     if (first > elements || count > elements - first)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "tensor '%s' has %" PRIu64 " elements; asked for %" PRIu64
-                       " from %" PRIu64 " on",
+                       "tensor '%s' has %" PRIu64
+                       " elements; asked for %" PRIu64 " from %" PRIu64 " on",
                        mf_record_name(reading->record).text, elements, count,
                        first);
     if (reading->as == MF_READ_OWN &&
@@ -228,8 +226,7 @@ static enum mf_status fetch(const struct reading *reading, uint64_t at,
 {
     return size == 0 ? MF_OK
                      : mf_source_read(&reading->reader->env, reading->source,
-                                      reading->record->offset + at, into,
-                                      size);
+                                      reading->record->offset + at, into, size);
 }
 
 /* Straight to where they are wanted. */
@@ -406,8 +403,7 @@ static enum mf_status bytes_swapped(const struct reading *reading,
         if (numbers > room)
             numbers = room;
         if (numbers > reading->record->size / width - offset / width)
-            numbers =
-                (size_t)(reading->record->size / width - offset / width);
+            numbers = (size_t)(reading->record->size / width - offset / width);
         if (fetch_blocks(reading, offset / width, numbers) != MF_OK)
             return reading->reader->env.error.status;
         some = numbers * width - skip;

@@ -59,7 +59,7 @@ static enum mf_status open_editor(struct mf_editor *editor, const char *path)
                                 : open_locked(editor, path, &source);
 
     return status == MF_OK ? mf_model_open_view(editor->env, path, &source,
-                                                  NULL, &editor->model)
+                                                NULL, &editor->model)
                            : status;
 }
 

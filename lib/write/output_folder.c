@@ -164,8 +164,8 @@ static enum mf_status restore(struct mf_outputs *outputs,
 
 static bool is_hub_folder(struct mf_model *model, struct mf_arena *arena)
 {
-    return model->format->naming == MF_NAMING_HF &&
-           mf_nearby_any(model) && !mf_model_is_lora(model) &&
+    return model->format->naming == MF_NAMING_HF && mf_nearby_any(model) &&
+           !mf_model_is_lora(model) &&
            mf_sidecar_exists(model, arena, "config.json");
 }
 

@@ -54,11 +54,10 @@ static enum mf_status open_target(struct mf_writer *writer, const char *path)
     struct mf_output *output = &writer->output;
     uint64_t size = output->draft.file_size;
 
-    return writer->given
-               ? mf_target_open_given(writer->env, path, size, writer->given,
-                                      &output->target)
-               : mf_target_open(writer->env, path, size, writer->replace,
-                                &output->target);
+    return writer->given ? mf_target_open_given(writer->env, path, size,
+                                                writer->given, &output->target)
+                         : mf_target_open(writer->env, path, size,
+                                          writer->replace, &output->target);
 }
 
 /* If the path cannot be written the writer stays as it was, so that the program

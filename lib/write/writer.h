@@ -30,7 +30,7 @@ struct mf_writer {
     bool replace;
     const struct mf_output_ops *given; /* who takes the bytes; NULL: a file */
     struct mf_output_ops taken;        /* what that is, as we know it */
-    struct mf_written *written; /* of each tensor */
+    struct mf_written *written;        /* of each tensor */
     size_t written_count;
     size_t next;      /* tensor, in the order of the data, for push */
     uint64_t next_at; /* byte of it */
