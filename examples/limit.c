@@ -6,7 +6,7 @@
 
 static void *resize(void *user, void *block, size_t old_size, size_t new_size)
 {
-    size_t *most = user;
+    size_t *most = (size_t *)user;
 
     (void)old_size;
     if (new_size > *most)

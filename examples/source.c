@@ -6,7 +6,7 @@
 
 static int64_t get_range(void *user, uint64_t offset, void *into, size_t count)
 {
-    FILE *file = user; /* or: GET, with Range: bytes=offset-... */
+    FILE *file = (FILE *)user; /* or: GET, with Range: bytes=offset-... */
 
     fprintf(stderr, "%zu bytes at %llu\n", count, (unsigned long long)offset);
     if (fseek(file, (long)offset, SEEK_SET) != 0)

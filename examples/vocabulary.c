@@ -17,12 +17,11 @@ static const struct mf_array *array(struct mf_model *model, const char *key)
 
 int main(int argc, char **argv)
 {
-    struct mf_env *env = mf_env_new(NULL);
+    struct mf_env *env = argc == 2 ? mf_env_new(NULL) : NULL;
     struct mf_model *model = NULL;
     const struct mf_array *tokens, *scores;
 
-    if (!env || argc != 2 || mf_model_open(env, argv[1], NULL, &model) != MF_OK)
-        return 2;
+    mf_model_open(env, argv[1], NULL, &model);
     tokens = array(model, "tokenizer.ggml.tokens");
     scores = array(model, "tokenizer.ggml.scores");
     for (size_t i = 0; tokens && i < tokens->count; i++) {
