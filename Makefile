@@ -135,7 +135,7 @@ RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
+HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/dump $(BUILD)/tests/read_speed $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
             $(BUILD)/tests/sample $(BUILD)/fixtures/make
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy)
@@ -378,7 +378,7 @@ $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 
 $(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
 
-$(BUILD)/tests/sample: $(BUILD)/libmodelfile.a
+$(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(BUILD)/libmodelfile.a
 
 # Its own rows of keys and tensors come before those of the archive.
 $(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(BUILD)/libmodelfile.a
@@ -406,7 +406,7 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/%,$(shell grep -l threads test
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := alloc bench ci editors install output plan_archs resume screen tsv words
+BESIDE   := alloc bench ci editors embed install output plan_archs resume screen tsv words
 
 check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
@@ -523,7 +523,8 @@ install: all ## into $(PREFIX), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile
-	install -m 644 lib/modelfile.h $(DESTDIR)$(PREFIX)/include/modelfile.h
+	install -m 644 lib/modelfile.h lib/modelfile.hpp \
+	    $(DESTDIR)$(PREFIX)/include/
 	install -m 644 $(BUILD)/libmodelfile.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(BUILD)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
 	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -537,6 +538,7 @@ install: all ## into $(PREFIX), below DESTDIR
 uninstall: ## takes away what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/modelfile \
 	    $(DESTDIR)$(PREFIX)/include/modelfile.h \
+	    $(DESTDIR)$(PREFIX)/include/modelfile.hpp \
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.a \
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.so \
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) \

@@ -32,7 +32,7 @@ installed() {
 # What has to be there, version numbers aside.
 files_are_missing() {
     for file in usr/bin/modelfile usr/include/modelfile.h \
-        usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
+        usr/include/modelfile.hpp usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
         usr/lib/libmodelfile.so.0.2 usr/lib/pkgconfig/modelfile.pc; do
         [ -e "$root/$file" ] || echo "no $file"
     done

@@ -250,6 +250,32 @@ static inline void walk_data(struct mf_model *model)
     free(same);
 }
 
+/* As many numbers of each tensor as a program might look at, and all arrays of
+ * metadata. */
+static inline void walk_numbers(struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    const struct mf_array *array;
+    struct mf_tensor tensor;
+    double numbers[300];
+
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
+        uint64_t count =
+            tensor.parameters < COUNT(numbers) ? tensor.parameters : 300;
+
+        mf_tensor_read(model, i, tensor.parameters - count, count, MF_READ_F64,
+                       numbers);
+        mf_tensor_bytes(model, i, 0,
+                        tensor.data.size < sizeof(numbers)
+                            ? (size_t)tensor.data.size
+                            : sizeof(numbers),
+                        numbers);
+    }
+    for (size_t i = 0; i < info->metadata_count; i++)
+        if (mf_values_read(model, i, &array) == MF_OK)
+            mf_array_free(array);
+}
+
 /* Reads everything that a listing command would touch. */
 static inline void walk_model(struct mf_model *model)
 {
@@ -284,6 +310,7 @@ static inline void walk_model(struct mf_model *model)
     if (info->has_tensors) {
         mf_model_validate_data(model);
         walk_data(model);
+        walk_numbers(model);
     }
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         assert_true(mf_text_clean(finding.message, strlen(finding.message)) ==
