@@ -75,9 +75,9 @@ extern "C" {
 #endif
 
 #define MF_VERSION_MAJOR  0
-#define MF_VERSION_MINOR  2
+#define MF_VERSION_MINOR  3
 #define MF_VERSION_PATCH  0
-#define MF_VERSION_STRING "0.2.0"
+#define MF_VERSION_STRING "0.3.0"
 
 #if defined(__GNUC__)
 #define MF_API __attribute__((visibility("default")))
@@ -85,7 +85,7 @@ extern "C" {
 #define MF_API
 #endif
 
-/* The version of the library that runs, "0.2.0"; MF_VERSION_STRING is the one
+/* The version of the library that runs, "0.3.0"; MF_VERSION_STRING is the one
  * that the program was compiled against. */
 MF_API const char *mf_version(void);
 
@@ -346,6 +346,13 @@ struct mf_detection {
  * false; for unknown bytes MF_ERR_FORMAT. The strings of out are static. */
 MF_API enum mf_status mf_file_detect(struct mf_env *env, const char *path,
                                      struct mf_detection *out);
+
+/* The same from the first size bytes of a file of file_size bytes; 64 are
+ * enough for most formats. MF_NEED_MORE says how many are, as
+ * mf_model_open_memory does. */
+MF_API enum mf_status mf_bytes_detect(struct mf_env *env, const void *bytes,
+                                      size_t size, uint64_t file_size,
+                                      struct mf_detection *out);
 
 /* ---- Models -------------------------------------------------------------- */
 
@@ -1586,6 +1593,7 @@ MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 struct mf_type_info {
     const char *name;     /* "q4_k" */
     uint32_t block, size; /* elements and bytes of a block */
+    int32_t ggml;         /* its number in ggml and GGUF; -1: it has none */
 };
 
 /* What the value of a metadata key can be in a format. */
@@ -1611,6 +1619,9 @@ struct mf_format_info {
 /* index from 0 until false. */
 MF_API bool mf_type_at(size_t index, struct mf_type_info *out);
 MF_API bool mf_format_at(size_t index, struct mf_format_info *out);
+
+/* The type of that name, in upper or lower case. */
+MF_API bool mf_type_find(const char *name, struct mf_type_info *out);
 
 /* True where tensors in files of that format can have the type: two names, as
  * mf_type_at and mf_format_at give them. */

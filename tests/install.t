@@ -33,7 +33,7 @@ installed() {
 files_are_missing() {
     for file in usr/bin/modelfile usr/include/modelfile.h \
         usr/include/modelfile.hpp usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
-        usr/lib/libmodelfile.so.0.2 usr/lib/pkgconfig/modelfile.pc; do
+        usr/lib/libmodelfile.so.0.3 usr/lib/pkgconfig/modelfile.pc; do
         [ -e "$root/$file" ] || echo "no $file"
     done
 }
@@ -134,7 +134,7 @@ check_empty "make install renews the loader's list as root, and says what else h
 check "what it says helps" eval 'link_example "$dir/found" -I"$dir/own/include" \
     -L"$dir/own/lib" -lmodelfile "$rpath" && runs "$dir/found"'
 listed() {
-    echo "echo ' libmodelfile.so.0.2 (libc6,x86-64) => $dir/own/lib/libmodelfile.so.0.2'" \
+    echo "echo ' libmodelfile.so.0.3 (libc6,x86-64) => $dir/own/lib/libmodelfile.so.0.3'" \
         >>"$dir/ldconfig"
     make_own install PREFIX="$dir/own"
     grep -F -e "$rpath" "$dir/made"

@@ -507,13 +507,13 @@ if [ -n "$shared" ]; then
         without_null_test "$shared"
     check "the shared library exports what modelfile.h declares" \
         exports_differ
-    check "its SONAME is libmodelfile.so.0.2" \
-        [ "$(soname "$shared")" = libmodelfile.so.0.2 ]
+    check "its SONAME is libmodelfile.so.0.3" \
+        [ "$(soname "$shared")" = libmodelfile.so.0.3 ]
 else
     skip "tests/test_null.c has a row for each" "none in $build"
     skip "the shared library exports what modelfile.h declares" \
         "none in $build"
-    skip "its SONAME is libmodelfile.so.0.2" "none in $build"
+    skip "its SONAME is libmodelfile.so.0.3" "none in $build"
 fi
 
 # ---- the public header ----

@@ -22,6 +22,23 @@ static void null_mf_array_free(void)
     mf_array_free(NULL);
 }
 
+static void null_mf_bytes_detect(void)
+{
+    refused(mf_bytes_detect(NULL, bytes, 1, 1, &detection));
+    named("bytes", mf_bytes_detect(env, NULL, 1, 1, &detection));
+    named("out", mf_bytes_detect(env, bytes, 1, 1, NULL));
+    refused(mf_bytes_detect(env, bytes, 2, 1, &detection));
+}
+
+static void null_mf_type_find(void)
+{
+    struct mf_type_info info;
+
+    assert_false(mf_type_find(NULL, &info));
+    assert_false(mf_type_find("q8_0", NULL));
+    assert_false(mf_type_find("q8", &info));
+}
+
 static void null_mf_model_open_fd(void)
 {
     refused(mf_model_open_fd(NULL, "a", 0, NULL, &unopened));

@@ -42,7 +42,7 @@ if [ -z "$python" ]; then
     finish
 fi
 check_empty "as numpy" same numpy 15 "$fixtures"/good-*.np[yz]
-check_empty "as torch" same torch 15 "$fixtures"/good-*.pt
+check_empty "as torch" same torch 10 "$fixtures"/good-*.pt
 check_empty "as safetensors" same safetensors 10 "$fixtures"/good-*.safetensors
 check_empty "as gguf" same gguf 20 "$fixtures"/good-*.gguf
 if [ -n "${READ_FILES:-}" ]; then
@@ -50,5 +50,7 @@ if [ -n "${READ_FILES:-}" ]; then
     check_empty "files of packages as numpy" same numpy 1 $(with_suffix npy npz)
     # shellcheck disable=SC2046
     check_empty "as torch" same torch 1 $(with_suffix pt pth bin)
+    # shellcheck disable=SC2046
+    check_empty "as safetensors" same safetensors 1 $(with_suffix safetensors)
 fi
 finish

@@ -74,11 +74,14 @@ def from_gguf(path):
     from gguf.quants import dequantize
 
     found = {}
-    for tensor in GGUFReader(path).tensors:
+    file = GGUFReader(path)
+    for tensor in file.tensors:
         try:
             data = tensor.data
             if tensor.tensor_type.name not in (
-                    "F32", "F64", "I8", "I16", "I32", "I64"):
+                    "F32", "F16", "F64", "I8", "I16", "I32", "I64"):
+                if file.endianess.name == "BIG":
+                    continue  # taken for little-endian blocks
                 data = dequantize(data, tensor.tensor_type)
             found[tensor.name] = np.asarray(data)
         except NotImplementedError:

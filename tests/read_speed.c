@@ -53,9 +53,10 @@ static void *work(void *context)
     size_t index;
 
     while (find(atomic_fetch_add(&next, 1), &index, &first, &count)) {
-        if (mf_tensor_reader_read(own->reader, index, first, count,
-                                  MF_READ_F32, own->out) != MF_OK) {
-            fprintf(stderr, "%s\n", mf_tensor_reader_error(own->reader)->message);
+        if (mf_tensor_reader_read(own->reader, index, first, count, MF_READ_F32,
+                                  own->out) != MF_OK) {
+            fprintf(stderr, "%s\n",
+                    mf_tensor_reader_error(own->reader)->message);
             exit(1);
         }
         atomic_fetch_add(&numbers, count);

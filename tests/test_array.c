@@ -151,7 +151,7 @@ static void test_every_type(void **state)
     "\"k\":[-1,18446744073709551615],\"l\":1,\"m\":[null]}"
 
 static void refuses(struct mf_model *model, const char *key,
-                          enum mf_status wanted, const char *says)
+                    enum mf_status wanted, const char *says)
 {
     const struct mf_array *array;
     struct mf_meta meta;

@@ -967,6 +967,7 @@ static const struct {
     void (*test)(void);
 } rows[] = {
     { "mf_array_free", null_mf_array_free },
+    { "mf_bytes_detect", null_mf_bytes_detect },
     { "mf_attack_at", null_mf_attack_at },
     { "mf_attack_fits", null_mf_attack_fits },
     { "mf_column_at", null_mf_column_at },
@@ -1068,6 +1069,7 @@ static const struct {
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensor_stats", null_mf_tensor_stats },
     { "mf_type_at", null_mf_type_at },
+    { "mf_type_find", null_mf_type_find },
     { "mf_type_in", null_mf_type_in },
     { "mf_value_type_name", null_mf_value_type_name },
     { "mf_values_close", null_mf_values_close },

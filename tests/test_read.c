@@ -102,6 +102,31 @@ static void test_floats(void **state)
     assert_true(doubles[0] == 1 && doubles[1] == 0x1p-133);
 }
 
+/* ---- types ---- */
+
+static void test_types(void **state)
+{
+    static const struct {
+        const char *name;
+        int ggml;
+        uint32_t block, size;
+    } rows[] = {
+        { "f32", 0, 1, 4 },       { "F16", 1, 1, 2 }, { "q4_0", 2, 32, 18 },
+        { "Q4_K", 12, 256, 144 }, { "i8", 24, 1, 1 }, { "bf16", 30, 1, 2 },
+        { "mxfp4", 39, 32, 17 },  { "u8", -1, 1, 1 }, { "apr_q4", -1, 32, 18 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_type_info info;
+
+        assert_true(mf_type_find(rows[i].name, &info));
+        assert_int_equal(info.ggml, rows[i].ggml);
+        assert_int_equal(info.block, rows[i].block);
+        assert_int_equal(info.size, rows[i].size);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void test_refused(void **state)
@@ -430,10 +455,11 @@ static void test_every_fixture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_integers),   WITH_ENV(test_floats),
-        WITH_ENV(test_refused),    WITH_ENV(test_blocks),
-        WITH_ENV(test_big_endian), WITH_ENV(test_changed),
-        WITH_ENV(test_threads),    WITH_ENV(test_every_fixture),
+        WITH_ENV(test_integers),      WITH_ENV(test_floats),
+        WITH_ENV(test_types),         WITH_ENV(test_refused),
+        WITH_ENV(test_blocks),        WITH_ENV(test_big_endian),
+        WITH_ENV(test_changed),       WITH_ENV(test_threads),
+        WITH_ENV(test_every_fixture),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -482,6 +482,36 @@ static void test_beginnings(void **state)
     check_every_length("good-array.npy");
 }
 
+/* What a file is, of its first bytes as of all of it. */
+static void check_detection(const char *name, const uint8_t *bytes, size_t size)
+{
+    struct mf_detection whole, out;
+    enum mf_status status = mf_file_detect(env, fixture_path(name), &whole);
+    size_t have = size < 64 ? size : 64;
+    enum mf_status now = mf_bytes_detect(env, bytes, have, size, &out);
+
+    if (now == MF_NEED_MORE) {
+        assert_int_equal(mf_env_error(env)->needed, size);
+        now = mf_bytes_detect(env, bytes, size, size, &out);
+    }
+    assert_int_equal(now, status);
+    if (status != MF_OK)
+        return;
+    assert_string_equal(out.format, whole.format);
+    assert_string_equal(out.variant, whole.variant);
+    assert_int_equal(out.version, whole.version);
+    assert_int_equal(out.size, whole.size);
+    if (have > 0)
+        assert_int_equal(mf_bytes_detect(env, bytes, have - 1, size, &out),
+                         have - 1 < size ? MF_NEED_MORE : MF_OK);
+}
+
+static void test_detection(void **state)
+{
+    (void)state;
+    assert_true(each_fixture("", check_detection) > 300);
+}
+
 static void test_data_beyond(void **state)
 {
     size_t size;
@@ -517,7 +547,8 @@ int main(void)
         WITH_ENV(test_sidecars),      WITH_ENV(test_read_fails),
         WITH_ENV(test_no_memory),     WITH_ENV(test_refused),
         WITH_ENV(test_one_at_a_time), WITH_ENV(test_descriptor),
-        WITH_ENV(test_beginnings),    WITH_ENV(test_data_beyond),
+        WITH_ENV(test_beginnings),    WITH_ENV(test_detection),
+        WITH_ENV(test_data_beyond),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

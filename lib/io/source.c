@@ -258,6 +258,20 @@ void mf_source_open_memory(const char *name, const void *bytes, size_t size,
     };
 }
 
+enum mf_status mf_source_open_beginning(struct mf_env *env, const char *name,
+                                        const void *bytes, size_t size,
+                                        uint64_t file_size,
+                                        struct mf_source *out)
+{
+    if (file_size < size || file_size > INT64_MAX)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%zu bytes are not the beginning of a file of %" PRIu64,
+                       size, file_size);
+    mf_source_open_memory(name, bytes, size, out);
+    out->size = file_size;
+    return MF_OK;
+}
+
 void mf_source_close(struct mf_source *source)
 {
     if (source->ops)

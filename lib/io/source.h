@@ -109,6 +109,13 @@ struct mf_source mf_source_borrow(const struct mf_source *source);
 void mf_source_open_memory(const char *name, const void *bytes, size_t size,
                            struct mf_source *out);
 
+/* The first size bytes of a file of file_size bytes; MF_ERR_ARGUMENT where it
+ * has fewer. */
+enum mf_status mf_source_open_beginning(struct mf_env *env, const char *name,
+                                        const void *bytes, size_t size,
+                                        uint64_t file_size,
+                                        struct mf_source *out);
+
 /* Also closes the overlay's file.  A source that was never opened (all zero)
  * may be closed, too. */
 void mf_source_close(struct mf_source *source);

@@ -222,6 +222,21 @@ const struct mf_format *mf_format_detect(struct mf_env *env,
     return NULL;
 }
 
+static enum mf_status detect(struct mf_env *env, const struct mf_source *source,
+                             struct mf_detection *out)
+{
+    uint8_t bytes[MF_HEAD_SIZE];
+    struct mf_detection found;
+    struct mf_head head = { 0 };
+
+    if (mf_head_read(env, source, bytes, &head) == MF_OK)
+        mf_format_detect(env, &head, &found);
+    mf_head_release(env, &head);
+    if (env->error.status == MF_OK)
+        *out = found;
+    return env->error.status;
+}
+
 enum mf_status mf_file_detect(struct mf_env *env, const char *path,
                               struct mf_detection *out)
 {
@@ -230,20 +245,32 @@ enum mf_status mf_file_detect(struct mf_env *env, const char *path,
     MF_NEED(env, out);
 
     struct mf_source source = { 0 };
-    uint8_t bytes[MF_HEAD_SIZE];
-    struct mf_detection found;
-    struct mf_head head = { 0 };
     struct mf_timed timed;
+    enum mf_status status;
 
     mf_clear_error(env);
     timed = mf_timed_begin(env, MF_PHASE_OPEN);
-    if (mf_source_open_file(env, path, &source, NULL) == MF_OK &&
-        mf_head_read(env, &source, bytes, &head) == MF_OK)
-        mf_format_detect(env, &head, &found);
-    mf_head_release(env, &head);
+    status = mf_source_open_file(env, path, &source, NULL);
+    if (status == MF_OK)
+        status = detect(env, &source, out);
     mf_source_close(&source);
     mf_timed_end(env, timed);
-    if (env->error.status == MF_OK)
-        *out = found;
-    return env->error.status;
+    return status;
+}
+
+enum mf_status mf_bytes_detect(struct mf_env *env, const void *bytes,
+                               size_t size, uint64_t file_size,
+                               struct mf_detection *out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, bytes || size == 0);
+    MF_NEED(env, out);
+
+    struct mf_source source;
+
+    mf_clear_error(env);
+    if (mf_source_open_beginning(env, "", bytes, size, file_size, &source) !=
+        MF_OK)
+        return env->error.status;
+    return detect(env, &source, out);
 }

@@ -231,14 +231,10 @@ enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
 
     if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
         return MF_ERR_ARGUMENT;
-    if (known.file_size > INT64_MAX ||
-        (known.file_size > 0 && known.file_size < size))
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%zu bytes are not the beginning of a file of %" PRIu64,
-                       size, known.file_size);
-    mf_source_open_memory(name, bytes, size, &source);
-    if (known.file_size > 0)
-        source.size = known.file_size;
+    if (mf_source_open_beginning(env, name, bytes, size,
+                                 known.file_size > 0 ? known.file_size : size,
+                                 &source) != MF_OK)
+        return env->error.status;
     return open_alone(env, name, &source, &known, out);
 }
 

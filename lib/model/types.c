@@ -102,16 +102,3 @@ uint64_t mf_integer_at(enum mf_type type, const uint8_t *bytes)
         return out != 0;
     return mf_type_is_signed(type) ? (out ^ sign) - sign : out;
 }
-
-bool mf_type_at(size_t index, struct mf_type_info *out)
-{
-    if (!out)
-        return false;
-
-    if (index >= MF_TYPE_COUNT)
-        return false;
-    *out = (struct mf_type_info){ .name = mf_types[index].name,
-                                  .block = mf_types[index].block,
-                                  .size = mf_types[index].bytes };
-    return true;
-}
