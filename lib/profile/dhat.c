@@ -204,7 +204,7 @@ static enum mf_status open_target(struct mf_env *env, const char *path,
     if (check_old(env, path, old) != MF_OK ||
         mf_target_open(env, path, size, true, target) != MF_OK)
         return env->error.status;
-    if (target->stream) /* "-", or what took the file's place meanwhile */
+    if (target->stream) /* it took the file's place meanwhile */
         return refuse(env, path, "is not a regular file");
     if (!target->is_new)
         target->expected = old;
