@@ -444,9 +444,9 @@ struct mf_byte_source {
     /* Fills in *out for another file: a shard, or one next to the model such as
      * config.json. Its name is that of this one with another last component.
      * Of the new source name and open do not count. Returns 0, or a number of
-     * errno, ENOENT if there is no such file. Folders cannot be listed: a shard
-     * of safetensors leads to no other, and further chat templates in a folder
-     * of their own are not found. NULL: there are no other files. */
+     * errno, ENOENT if there is no such file. Folders cannot be listed: the
+     * index.json of a shard is not looked for, and further chat templates in a
+     * folder of their own are not found. NULL: there are no other files. */
     int (*open)(void *user, const char *name, struct mf_byte_source *out);
     /* When the bytes are no longer needed; in the thread of the call. NULL: not
      * called. */
