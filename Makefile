@@ -3,7 +3,8 @@
 # Makefile - build, try, test, measure, install
 #
 # make help lists the targets.  Settings, on the command line or exported:
-#     CC, CFLAGS, LDFLAGS, AR     as usual
+#     CC, CFLAGS, LDFLAGS,
+#     AR, STRIP                   as usual
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
 #     DEBUG=1                     tests with debugging information: 3 GB of disk
@@ -16,6 +17,7 @@
 BUILD   ?= build
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
+STRIP   ?= strip
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 # What the reader's answer depends on is pinned here, not left to CFLAGS.
@@ -525,7 +527,9 @@ install: all ## into $(PREFIX), below DESTDIR
 	install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile
 	install -m 644 lib/modelfile.h lib/modelfile.hpp \
 	    $(DESTDIR)$(PREFIX)/include/
-	install -m 644 $(BUILD)/libmodelfile.a $(DESTDIR)$(LIBDIR)/
+	$(STRIP) --strip-debug -o $(DESTDIR)$(LIBDIR)/libmodelfile.a \
+	    $(BUILD)/libmodelfile.a
+	chmod 644 $(DESTDIR)$(LIBDIR)/libmodelfile.a
 	install -m 755 $(BUILD)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
 	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so

@@ -82,6 +82,10 @@ check "make install" make_in_root install
 check_empty "everything is there" files_are_missing
 check_empty "nothing of the build's place is in modelfile.pc" \
     grep -n -e "$dir" -e '@' "$root/usr/lib/pkgconfig/modelfile.pc"
+with_debug() {
+    ${OBJDUMP:-objdump} -h "$root/usr/lib/libmodelfile.a" | grep -m 1 -F .debug_
+}
+check_empty "the archive has no debugging information" with_debug
 check "the installed program runs" "$root/usr/bin/modelfile" version
 
 example >"$dir/example.c"
