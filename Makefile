@@ -485,6 +485,7 @@ fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_read.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_archive.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_folder.sh
