@@ -537,6 +537,13 @@ struct mf_tensor {
 MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
                          struct mf_tensor *out);
 
+/* The dimensions of a tensor in one order for all formats: from the slowest to
+ * the one that varies fastest in memory, as struct mf_new_tensor takes them,
+ * and numpy. Returns the rank; 0 if an argument is NULL. */
+MF_API uint32_t mf_tensor_shape(const struct mf_model *model,
+                                const struct mf_tensor *tensor,
+                                uint64_t shape[MF_RANK_MAX]);
+
 /* A tensor, or a member of an archive, that the file has and that is not read:
  * it is damaged, or of a kind that is not supported. It is none of the tensors;
  * a finding has the details. */

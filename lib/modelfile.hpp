@@ -104,7 +104,6 @@ struct tensor : mf_tensor {
     std::size_t index = 0;
 
     std::string_view name() const { return modelfile::text(mf_tensor::name); }
-    span<const std::uint64_t> shape() const { return {dim, rank}; }
 };
 
 struct meta : mf_meta {
@@ -161,9 +160,8 @@ using findings = range<finding, mf_finding, mf_finding_at>;
 // ---- what elements are read as ----
 
 template <class T> struct read_as;
-template <mf_read_as As> struct read_as_is {
-    static constexpr mf_read_as value = As;
-};
+template <mf_read_as As>
+struct read_as_is { static constexpr mf_read_as value = As; };
 template <> struct read_as<float> : read_as_is<MF_READ_F32> {};
 template <> struct read_as<double> : read_as_is<MF_READ_F64> {};
 template <> struct read_as<std::int64_t> : read_as_is<MF_READ_I64> {};
@@ -189,6 +187,13 @@ public:
     modelfile::tensors tensors() const { return modelfile::tensors(get()); }
     modelfile::metadata metadata() const { return modelfile::metadata(get()); }
     modelfile::findings findings() const { return modelfile::findings(get()); }
+
+    std::vector<std::uint64_t> shape(const mf_tensor &of) const
+    {
+        std::vector<std::uint64_t> out(MF_RANK_MAX);
+        out.resize(mf_tensor_shape(get(), &of, out.data()));
+        return out;
+    }
 
     std::optional<tensor> find(std::string_view name) const
     {
@@ -246,10 +251,8 @@ public:
         return out;
     }
 
-    mf_status validate(bool data = false)
-    {
-        return data ? mf_model_validate_data(get()) : mf_model_validate(get());
-    }
+    mf_status validate() { return mf_model_validate(get()); }
+    mf_status validate_data() { return mf_model_validate_data(get()); }
 
 private:
     env_pointer env_;
@@ -286,9 +289,7 @@ public:
 private:
     result<model> opened(mf_model *of)
     {
-        if (!of)
-            return last_error(env_);
-        return model(env_, of);
+        return of ? result<model>(model(env_, of)) : last_error(env_);
     }
 
     env_pointer env_;

@@ -125,6 +125,16 @@ static void null_mf_tensor_reader_read(void)
     mf_tensor_reader_close(reader);
 }
 
+static void null_mf_tensor_shape(void)
+{
+    uint64_t shape[MF_RANK_MAX];
+
+    assert_true(mf_tensor_at(model, 0, &tensor));
+    assert_int_equal(mf_tensor_shape(NULL, &tensor, shape), 0);
+    assert_int_equal(mf_tensor_shape(model, NULL, shape), 0);
+    assert_int_equal(mf_tensor_shape(model, &tensor, NULL), 0);
+}
+
 static void null_mf_values_read(void)
 {
     const struct mf_array *array;

@@ -1066,6 +1066,7 @@ static const struct {
     { "mf_tensor_reader_error", null_mf_tensor_reader_error },
     { "mf_tensor_reader_open", null_mf_tensor_reader_open },
     { "mf_tensor_reader_read", null_mf_tensor_reader_read },
+    { "mf_tensor_shape", null_mf_tensor_shape },
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensor_stats", null_mf_tensor_stats },
     { "mf_type_at", null_mf_type_at },

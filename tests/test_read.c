@@ -127,6 +127,34 @@ static void test_types(void **state)
     }
 }
 
+/* Whichever dimension a format counts first. */
+static void check_shape(const char *name, const char *of)
+{
+    struct mf_model *model = open_fixture(name);
+    struct mf_tensor tensor = tensor_of(model, of);
+    uint64_t shape[MF_RANK_MAX];
+
+    assert_int_equal(mf_tensor_shape(model, &tensor, shape), 2);
+    assert_int_equal(shape[0], 2);
+    assert_int_equal(shape[1], 256);
+    mf_model_close(model);
+}
+
+static void test_shapes(void **state)
+{
+    struct mf_model *model = open_fixture("good-big-endian.gguf");
+    struct mf_tensor tensor = tensor_of(model, "a.weight");
+    uint64_t shape[MF_RANK_MAX];
+
+    (void)state;
+    assert_int_equal(tensor.dim[0], 4); /* the file's order */
+    assert_int_equal(mf_tensor_shape(model, &tensor, shape), 2);
+    assert_int_equal(shape[0], 2);
+    assert_int_equal(shape[1], 4);
+    mf_model_close(model);
+    check_shape("good-dtypes.apr", "type.f32");
+}
+
 /* ---- what is refused ---- */
 
 static void test_refused(void **state)
@@ -455,11 +483,11 @@ static void test_every_fixture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_integers),      WITH_ENV(test_floats),
-        WITH_ENV(test_types),         WITH_ENV(test_refused),
-        WITH_ENV(test_blocks),        WITH_ENV(test_big_endian),
-        WITH_ENV(test_changed),       WITH_ENV(test_threads),
-        WITH_ENV(test_every_fixture),
+        WITH_ENV(test_integers),   WITH_ENV(test_floats),
+        WITH_ENV(test_types),      WITH_ENV(test_shapes),
+        WITH_ENV(test_refused),    WITH_ENV(test_blocks),
+        WITH_ENV(test_big_endian), WITH_ENV(test_changed),
+        WITH_ENV(test_threads),    WITH_ENV(test_every_fixture),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -88,6 +88,19 @@ bool mf_tensor_at(const struct mf_model *model, size_t index,
     return true;
 }
 
+uint32_t mf_tensor_shape(const struct mf_model *model,
+                         const struct mf_tensor *tensor,
+                         uint64_t shape[MF_RANK_MAX])
+{
+    if (!model || !tensor || !shape)
+        return 0;
+
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        shape[i] =
+            tensor->dim[model->info.fastest_first ? tensor->rank - 1 - i : i];
+    return tensor->rank;
+}
+
 /* False where the journal of an edit has some of them. */
 static bool file_has(const struct mf_source *source,
                      const struct mf_record *record)
