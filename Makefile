@@ -331,6 +331,8 @@ TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
 $(TOY_OBJ): private OWN := -iquote $(TOY)
 # Compiled in half the time; what they test is optimized.
 $(UNIT:=.o): private OWN := -O0 -U_FORTIFY_SOURCE
+# It has threads of its own.
+$(BUILD)/tests/test_host.o: private OWN += $(THREADS)
 
 $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)

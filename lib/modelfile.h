@@ -257,6 +257,27 @@ struct mf_options {
      * the folder that the environment variable TMPDIR names, else in /var/tmp
      * or /tmp. */
     int scratch_file;
+    /* The instruction set for loops over tensor data: "portable", "avx2" or
+     * "avx512", all with the same results. NULL or "": the best that this
+     * processor has. One that it lacks makes calls that would use it fail with
+     * MF_ERR_ARGUMENT. Copied. */
+    const char *isa;
+    /* The folder for the temporary file of scratch_file. NULL or "": /var/tmp,
+     * or else /tmp. Copied. */
+    const char *scratch_folder;
+    /* Runs long work in threads of the program, instead of threads of the
+     * library: calls work(context, index) once for each index below count, each
+     * call in a thread that does nothing else until it returns, and returns
+     * when all these calls have returned. Calls may run at once, or one after
+     * the other, in any order; the calling thread may do some. Whatever is not
+     * run, the library does itself afterwards: a function that has no threads
+     * to give returns at once. count is at most `threads`, or the number of
+     * processors, and at least 2: with threads = 1 it is not called. The
+     * progress function is called in one of these threads meanwhile. NULL: the
+     * library starts threads. */
+    void (*run)(void *user, size_t count,
+                void (*work)(void *context, size_t index), void *context);
+    void *run_user;
 };
 
 struct mf_heap_stats {

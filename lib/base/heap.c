@@ -116,6 +116,8 @@ struct mf_env *mf_env_new(const struct mf_options *options)
                             .pending_edit = options->pending_edit,
                             .pending_edit_user = options->pending_edit_user,
                             .threads = options->threads,
+                            .run = options->run,
+                            .run_user = options->run_user,
                             .scratch.file = options->scratch_file,
                             .hash_seed = hash_seed(env) };
     mf_clear_error(env);

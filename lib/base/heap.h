@@ -55,6 +55,11 @@ struct mf_env {
     void *pending_edit_user;
     /* Threads that share long work; 0: see mf_threads_useful. */
     unsigned threads;
+    struct mf_team *team; /* of the crew that has threads now; or NULL */
+    /* The program's own threads; NULL: see mf_options. */
+    void (*run)(void *user, size_t count,
+                void (*work)(void *context, size_t index), void *context);
+    void *run_user;
     bool discards; /* what it writes: see mf_env_discard */
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
