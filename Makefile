@@ -6,7 +6,8 @@
 #     CC, CFLAGS, LDFLAGS, AR     as usual
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
-#     DEBUG=1                     tests with debugging information: 3 GB of disk
+#     DEBUG=1                     with asserts, and debugging information in
+#                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
 #     QUICK=1                     leaves out crashes at every call, which take
@@ -62,8 +63,11 @@ RELRO   += $(call known,$(PACKS))
 endif
 PIE     := $(call known,-pie)
 endif
+# A program that the library is embedded in goes on after a mistake of ours;
+# sanitized builds, which `make check` makes, stop at it.
+ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
 # OWN: what one object needs, whatever CFLAGS the command line gives.
-COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(OWN) $(SANITIZE)
+COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(ASSERTS) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \

@@ -7,6 +7,7 @@
 #include "tests/support.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -296,6 +297,158 @@ static void work_of_the_program_can_be_stopped(void **state)
     mf_env_free(env);
 }
 
+/* ---- finalizers ---- */
+
+enum { ENV, MODEL, VALUES, MORE_VALUES, WRITER, EDITOR, KINDS };
+
+static struct test_heap heap;
+
+struct opened {
+    struct mf_env *env;
+    struct mf_model *model;
+    struct mf_values *values, *more;
+    struct mf_writer *writer;
+    struct mf_editor *editor;
+};
+
+static void open_all(struct opened *all)
+{
+    struct mf_writer_options writing = { .size = sizeof(writing),
+                                         .format = "gguf" };
+
+    all->env = test_env(&heap);
+    assert_non_null(all->env);
+    assert_int_equal(mf_model_open(all->env, fixture_path("good-base.gguf"),
+                                   NULL, &all->model),
+                     MF_OK);
+    assert_int_equal(mf_values_open(all->model, 0, &all->values), MF_OK);
+    assert_int_equal(mf_values_open(all->model, 0, &all->more), MF_OK);
+    assert_int_equal(mf_writer_new(all->env, &writing, &all->writer), MF_OK);
+    assert_int_equal(mf_editor_open(all->env, fixture_path("good-base.gguf"),
+                                    NULL, &all->editor),
+                     MF_OK);
+}
+
+static void finalize(struct opened *all, size_t kind)
+{
+    switch (kind) {
+    case ENV:
+        mf_env_free(all->env);
+        break;
+    case MODEL:
+        mf_model_close(all->model);
+        break;
+    case VALUES:
+        mf_values_close(all->values);
+        break;
+    case MORE_VALUES:
+        mf_values_close(all->more);
+        break;
+    case WRITER:
+        mf_writer_free(all->writer);
+        break;
+    default:
+        mf_editor_close(all->editor);
+    }
+}
+
+static uint32_t random_below(uint32_t bound)
+{
+    static uint64_t state = 1;
+
+    state =
+        state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % bound;
+}
+
+static void finalizers_run_in_any_order(void **state)
+{
+    size_t order[KINDS] = { ENV, MODEL, VALUES, MORE_VALUES, WRITER, EDITOR };
+    const size_t rounds = test_is_quick() ? 300 : 10000;
+
+    (void)state;
+    for (size_t round = 0; round < rounds; round++) {
+        struct opened all;
+
+        open_all(&all);
+        for (size_t i = KINDS; i > 1; i--) {
+            size_t other = random_below((uint32_t)i), swap = order[i - 1];
+
+            order[i - 1] = order[other];
+            order[other] = swap;
+        }
+        for (size_t i = 0; i < KINDS; i++) {
+            assert_true(heap.live > 0);
+            finalize(&all, order[i]);
+        }
+        assert_int_equal(heap.live, 0);
+    }
+}
+
+static void a_model_outlives_its_env(void **state)
+{
+    struct opened all;
+    struct mf_value event;
+    struct mf_tensor tensor;
+
+    (void)state;
+    open_all(&all);
+    mf_env_free(all.env);
+    mf_editor_close(all.editor);
+    mf_writer_free(all.writer);
+    mf_model_close(all.model);
+    assert_int_equal(mf_values_next(all.values, &event), MF_OK);
+    assert_true(mf_tensor_at(all.model, 0, &tensor));
+    mf_values_close(all.values);
+    assert_true(heap.live > 0);
+    mf_values_close(all.more);
+    assert_int_equal(heap.live, 0);
+}
+
+/* ---- errors ---- */
+
+static void error_has_errno_and_path(void **state)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_model *model;
+    const struct mf_error *error = mf_env_error(env);
+
+    (void)state;
+    assert_int_equal(mf_model_open(env, "no/such.gguf", NULL, &model),
+                     MF_ERR_IO);
+    assert_int_equal(error->system, ENOENT);
+    assert_string_equal(error->path, "no/such.gguf");
+    assert_non_null(strstr(error->message, "No such file or directory"));
+    mf_env_free(env);
+}
+
+/* ---- the environment ---- */
+
+static void the_environment_is_not_read(void **state)
+{
+    struct mf_options options = { .size = sizeof(options), .isa = "abacus" };
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_env *other = mf_env_new(&options);
+    struct mf_model *model;
+
+    (void)state;
+    assert_int_equal(setenv("MODELFILE_ISA", "abacus", 1), 0);
+    assert_int_equal(
+        mf_model_open(env, fixture_path("good-base.gguf"), NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
+    mf_model_close(model);
+    assert_int_equal(
+        mf_model_open(other, fixture_path("good-base.gguf"), NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_ERR_ARGUMENT);
+    assert_non_null(strstr(mf_env_error(other)->message, "'abacus'"));
+    mf_model_close(model);
+    assert_int_equal(unsetenv("MODELFILE_ISA"), 0);
+    mf_env_free(env);
+    mf_env_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +460,10 @@ int main(void)
         cmocka_unit_test(small_work_starts_no_thread),
         cmocka_unit_test(program_gives_threads),
         cmocka_unit_test(work_of_the_program_can_be_stopped),
+        cmocka_unit_test(finalizers_run_in_any_order),
+        cmocka_unit_test(a_model_outlives_its_env),
+        cmocka_unit_test(error_has_errno_and_path),
+        cmocka_unit_test(the_environment_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ static struct mf_model *model_new(struct mf_env *env,
 
     if (!model)
         return NULL;
+    mf_env_hold(env);
     *model = (struct mf_model){ .env = env };
     mf_index_init(&model->index, env);
     mf_arena_init(&model->paths, env);
@@ -165,6 +166,7 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
                       kept ? mf_model_open_path(model, kept, known.shards)
                            : env->error.status,
                       out);
+    mf_error_about(env, path);
     mf_timed_end(env, timed);
     return status;
 }
@@ -212,20 +214,44 @@ enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
     return mf_model_open_source(env, name, &source, &known, out);
 }
 
+static void release(struct mf_model *model)
+{
+    struct mf_env *env = model->env;
+
+    for (size_t i = 0; i < model->file_count; i++)
+        mf_source_close(&model->file[i].source);
+    mf_release(env, model->file, model->file_room * sizeof(*model->file));
+    mf_release(env, model->part, model->part_room * sizeof(*model->part));
+    mf_seen_forget(model);
+    mf_index_release(&model->index);
+    mf_arena_release(&model->paths);
+    mf_release(env, model, sizeof(*model));
+    mf_env_leave(env);
+}
+
+static void release_unused(struct mf_model *model)
+{
+    if (model->closed && model->values == 0)
+        release(model);
+}
+
 void mf_model_close(struct mf_model *model)
 {
     if (!model)
         return;
-    for (size_t i = 0; i < model->file_count; i++)
-        mf_source_close(&model->file[i].source);
-    mf_release(model->env, model->file,
-               model->file_room * sizeof(*model->file));
-    mf_release(model->env, model->part,
-               model->part_room * sizeof(*model->part));
-    mf_seen_forget(model);
-    mf_index_release(&model->index);
-    mf_arena_release(&model->paths);
-    mf_release(model->env, model, sizeof(*model));
+    model->closed = true;
+    release_unused(model);
+}
+
+void mf_model_hold(struct mf_model *model)
+{
+    model->values++;
+}
+
+void mf_model_leave(struct mf_model *model)
+{
+    model->values--;
+    release_unused(model);
 }
 
 /* ---- queries ---- */

@@ -61,7 +61,13 @@ struct mf_model {
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
     bool validated, data_validated; /* mf_model_validate(_data) has run */
+    size_t values; /* that read it; the last to be closed releases it */
+    bool closed;
 };
+
+/* For values that are read from the model, and closed in any order with it. */
+void mf_model_hold(struct mf_model *model);
+void mf_model_leave(struct mf_model *model);
 
 /* Opens a model of one file that a source reads, and closes the source with it
  * or after an error; name is copied. */
