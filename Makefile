@@ -7,7 +7,8 @@
 #     AR, STRIP                   as usual
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
-#     DEBUG=1                     tests with debugging information: 3 GB of disk
+#     DEBUG=1                     with asserts, and debugging information in
+#                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
 #     QUICK=1                     leaves out crashes at every call, which take
@@ -64,8 +65,11 @@ RELRO   += $(call known,$(PACKS))
 endif
 PIE     := $(call known,-pie)
 endif
+# A program that the library is embedded in goes on after a mistake of ours;
+# sanitized builds, which `make check` makes, stop at it.
+ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
 # OWN: what one object needs, whatever CFLAGS the command line gives.
-COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(OWN) $(SANITIZE)
+COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(ASSERTS) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
@@ -333,6 +337,8 @@ TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
 $(TOY_OBJ): private OWN := -iquote $(TOY)
 # Compiled in half the time; what they test is optimized.
 $(UNIT:=.o): private OWN := -O0 -U_FORTIFY_SOURCE
+# It has threads of its own.
+$(BUILD)/tests/test_host.o: private OWN += $(THREADS)
 
 $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)

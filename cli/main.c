@@ -64,6 +64,7 @@ static void enter_sandbox(void)
 static bool make_env(void)
 {
     struct mf_options options = { .size = sizeof(struct mf_options) };
+    const char *refused;
 
     options.threads = run.options->threads < UINT_MAX
                           ? (unsigned)run.options->threads
@@ -74,6 +75,8 @@ static bool make_env(void)
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
     options.scratch_file = scratch_file();
+    options.isa = getenv("MODELFILE_ISA");
+    options.scratch_folder = getenv("TMPDIR");
     options.timings = run.options->timings || run.options->record;
     run.progress.shown = run.started;
     timings_begin(&run);
@@ -87,10 +90,10 @@ static bool make_env(void)
     if (run.trial)
         mf_env_discard(run.env);
     progress_catch_signals(&run);
-    if (run.options->help || mf_isa_check(run.env) == MF_OK)
-        return true;
-    report_usage(&run, "%s", mf_env_error(run.env)->message);
-    return false;
+    refused = run.options->help ? NULL : mf_isa_refused(run.env);
+    if (refused)
+        report_usage(&run, "MODELFILE_ISA is '%s': %s", options.isa, refused);
+    return !refused;
 }
 
 static void execute(int count, char **arguments)

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -67,7 +68,7 @@ void scratch_open(int count, char **arguments)
 {
     for (int i = 0; i < count && file == 0; i++)
         if (may_be_compressed(arguments[i])) {
-            file = mf_scratch_open();
+            file = mf_scratch_open(getenv("TMPDIR"));
             if (file < 0)
                 break;
         }

@@ -35,12 +35,28 @@
  * mf_values_read, returned.  Everything reachable from a model is valid until
  * mf_model_close().
  *
- * Threads: the library has no global state.  An env and the models opened with
- * it belong to one thread at a time; different envs are independent.  Several
- * threads may at once read an open model with mf_model_info, mf_tensor_at,
- * mf_tensor_find, mf_meta_at, mf_meta_find and mf_model_fact, which change
- * nothing.  Threads of the library end with the call that started them, and
- * block the program's signals.
+ * Threads: an env and the models opened with it belong to one thread at a time;
+ * different envs are independent.  Several threads may at once read an open
+ * model with mf_model_info, mf_tensor_at, mf_tensor_find, mf_meta_at,
+ * mf_meta_find and mf_model_fact, which change nothing.  Threads of the library
+ * end with the call that started them, and block the program's signals.  They
+ * are OpenMP's, in a pool that is not the program's: values that the program
+ * has for its own threads of OpenMP stay.  A call with little work starts none;
+ * mf_options.threads = 1 forbids any, and mf_options.run takes the program's.
+ *
+ * The process: the library keeps no state but what is the same for all, a mutex
+ * for the start of threads, whether the processor converts halves, and the
+ * library libgcc_s, which is loaded before the first thread and stays.  It
+ * reads no environment variable, depends on no locale, and handles no signal;
+ * OpenMP's own library reads OMP_NUM_THREADS and the like when it is loaded.
+ * After fork both processes may use the library and what was opened, but no env
+ * in both at once where they write a file; if another thread was in a call when
+ * the process forked, the child should only call exec or _exit.
+ *
+ * Callbacks must return: the library is in the middle of its work, and threads
+ * may be using the stack of the call that is left.  longjmp, an exception, or
+ * the end of the thread there is undefined behaviour.  A callback may not call
+ * the library with the same env, either, but for mf_env_heap and the like.
  *
  * Errors: a function that can fail returns enum mf_status and leaves details in
  * mf_env_error().  The library never prints, never exits, and never aborts
@@ -133,6 +149,9 @@ struct mf_error {
     char
         shard[256]; /* MF_ERROR_IN_SHARD: its name, without a folder; else "" */
     uint64_t needed; /* MF_NEED_MORE: bytes from the start of the file */
+    int system;      /* errno of the call of the system that failed; else 0 */
+    char path[512];  /* of the file, as it was opened or is to be written; "" if
+                        that is unknown, or longer */
 };
 
 struct mf_reason_info {
@@ -259,9 +278,29 @@ struct mf_options {
      * would be unpacked again and again, at most as large as they are unpacked.
      * For a program that could not open one later; it closes it after
      * mf_env_free. 0: the library opens one without a name when it needs it, in
-     * the folder that the environment variable TMPDIR names, else in /var/tmp
-     * or /tmp. */
+     * the folder that scratch_folder names. */
     int scratch_file;
+    /* The instruction set for loops over tensor data: "portable", "avx2" or
+     * "avx512", all with the same results. NULL or "": the best that this
+     * processor has. One that it lacks makes calls that would use it fail with
+     * MF_ERR_ARGUMENT. Copied. */
+    const char *isa;
+    /* The folder for the temporary file of scratch_file. NULL or "": /var/tmp,
+     * or else /tmp. Copied. */
+    const char *scratch_folder;
+    /* Runs long work in threads of the program, instead of threads of the
+     * library: calls work(context, index) once for each index below count, each
+     * call in a thread that does nothing else until it returns, and returns
+     * when all these calls have returned. Calls may run at once, or one after
+     * the other, in any order; the calling thread may do some. Whatever is not
+     * run, the library does itself afterwards: a function that has no threads
+     * to give returns at once. count is at most `threads`, or the number of
+     * processors, and at least 2: with threads = 1 it is not called. The
+     * progress function is called in one of these threads meanwhile. NULL: the
+     * library starts threads. */
+    void (*run)(void *user, size_t count,
+                void (*work)(void *context, size_t index), void *context);
+    void *run_user;
 };
 
 struct mf_heap_stats {
@@ -298,7 +337,10 @@ struct mf_timing {
  * size of the options is invalid. */
 MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 
-/* All models of the env must be closed. NULL is allowed. */
+/* Returns at once; whatever is still open of the env (models, values, editors,
+ * writers) works on, and the last one that is closed releases the env. So
+ * finalizers may run in any order, but not at once. What the options point to,
+ * such as an allocator, must be there until then. NULL is allowed. */
 MF_API void mf_env_free(struct mf_env *env);
 
 /* Removes the temporary files of everything that is being written, for a
@@ -1686,8 +1728,9 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
 /* ---- Digests ------------------------------------------------------------- */
 
 /* From the weakest to the strongest; only with MF_SHA256 nobody can make two
- * files with the same digest. MF_SHA1 and MF_SHA256 need the system's
- * libcrypto, which is loaded on first use; calls fail if it is missing. */
+ * files with the same digest. MF_SHA1 needs the system's libcrypto, which is
+ * loaded for as long as a digest is computed; calls fail if it is missing.
+ * MF_SHA256 uses it where it is there, and takes longer where it is not. */
 enum mf_digest_kind {
     MF_CRC32,
     MF_XXH64,
@@ -1889,8 +1932,7 @@ struct mf_verify_options {
                             count, too */
     bool replace;        /* overwrite an existing statement */
     /* Where to write a statement about a model that follows from its source, as
-     * JSON of in-toto (Statement v1), to be signed. It needs the system's
-     * libcrypto. NULL: nowhere. */
+     * JSON of in-toto (Statement v1), to be signed. NULL: nowhere. */
     const char *statement;
     /* Called for each key that changed, then for each tensor of the model in
      * the order of its index, then for those that it lacks. What is passed is
@@ -2141,13 +2183,14 @@ struct mf_profile_options {
                                       profile come from; if resize is NULL, the
                                       C library's heap */
     const char *path;    /* where a profile is written if an expectation fails
-                            or an env is freed too early; NULL: nowhere. The
+                            or blocks are left of an env; NULL: nowhere. The
                             text must live as long as the profile */
     const char *command; /* what the file calls the command; likewise. NULL: ""
                           */
-    /* Called by mf_env_free for each stack that made blocks which are still
-     * allocated, most bytes first. It must not use the env. NULL: not called.
-     */
+    /* Called when the env is gone for each stack that made blocks which are
+     * still allocated, most bytes first; by mf_profile_free if the env is in
+     * use even then, by a model that is open, say. It must not use the env.
+     * NULL: not called. */
     void (*alive)(void *user, const struct mf_profile_point *point);
     void *alive_user;
 };
@@ -2157,7 +2200,8 @@ struct mf_profile_options {
 MF_API struct mf_profile *
 mf_profile_new(const struct mf_profile_options *options);
 
-/* After its env was freed. NULL is allowed. */
+/* After its env was freed, and all that was opened with that. NULL is allowed.
+ */
 MF_API void mf_profile_free(struct mf_profile *profile);
 
 /* The allocator for mf_options of one env at a time. All zero for NULL. */

@@ -45,8 +45,9 @@ void mf_env_use_dash(struct mf_env *env);
  * program has read it for the work. */
 enum mf_status mf_env_keep_input(struct mf_env *env, int fd);
 
-/* A file for mf_options.scratch_file, which no name leads to; -1 with errno. */
-int mf_scratch_open(void);
+/* A file for mf_options.scratch_file, which no name leads to; -1 with errno.
+ * folder: as mf_options.scratch_folder. */
+int mf_scratch_open(const char *folder);
 
 /* The number of threads that share long work of this env; 1 for NULL. */
 size_t mf_env_threads(const struct mf_env *env);
@@ -59,10 +60,9 @@ size_t mf_env_threads(const struct mf_env *env);
 enum mf_status mf_env_share(struct mf_env *env, size_t count,
                             void (*task)(void *user, size_t index), void *user);
 
-/* MF_ERR_ARGUMENT when the environment variable MODELFILE_ISA is not the name
- * of an instruction set that this processor has.  Calls that would use it then
- * fail likewise; this function finds out before any work begins. */
-enum mf_status mf_isa_check(struct mf_env *env);
+/* Why calls that would use the instruction set of mf_options.isa will fail, to
+ * be found out before any work begins; NULL if they will not. */
+const char *mf_isa_refused(const struct mf_env *env);
 
 /* Tells a profile of a change that another allocator has made: a block of
  * old_size bytes (0: a new one) has new_size (0: it will be freed).  tag: what

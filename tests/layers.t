@@ -362,6 +362,11 @@ check_empty "there is no circle between its files" program_circles
 check_empty "the library does not map files" refers 'mmap' "$library"
 check_empty "the library does not print, exit or abort" \
     refers "$speech" "$library"
+# What belongs to the program that it is embedded in: options say it instead.
+hosts="getenv|secure_getenv|environ|setenv|putenv|setlocale|uselocale|newlocale"
+hosts="$hosts|strerror|strerror_r|__xpg_strerror_r|signal|sigaction"
+check_empty "the library reads no environment and no locale, and takes no signal" \
+    refers "$hosts" "$library"
 # room.c asks for memory that is no file's.
 maps_files() {
     find "$build" -name '*.o' ! -path '*/tests/*' ! -path '*/fixtures/*' \

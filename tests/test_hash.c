@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/base/heap.h"
 #include "lib/io/digest.h"
 #include "lib/lanes/isa.h"
 #include "tests/gguf_image.h"
@@ -114,10 +115,10 @@ static void any_vectors_agree(void **state)
     assert_true(mf_digest_at(MF_XXH3_64, &info));
     for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
         if (mf_isa_runs(isa)) {
-            assert_int_equal(setenv("MODELFILE_ISA", isa->name, 1), 0);
+            env->isa = isa->name;
             check_tensors(model, env, &info);
         }
-    assert_int_equal(unsetenv("MODELFILE_ISA"), 0);
+    env->isa = NULL;
     mf_model_close(model);
     mf_env_free(env);
 }

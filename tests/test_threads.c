@@ -28,11 +28,10 @@ int main(void)
 
 static atomic_size_t worked;
 
-static void work(void *context, size_t worker, bool caller)
+static void work(void *context, size_t worker)
 {
     (void)context;
     (void)worker;
-    (void)caller;
     atomic_fetch_add(&worked, 1);
 }
 
@@ -44,28 +43,33 @@ static void do_nothing(void *context)
 static const struct mf_threads_task task = { .work = work,
                                              .watch = do_nothing };
 
-/* As many work as it says, and at most count. */
-static bool works_on(size_t count)
+/* As many work as there are, and at most count; none where memory is short. */
+static bool works_on(struct mf_team *team, size_t count)
 {
+    if (count > team->size)
+        mf_threads_start(team, count);
+    if (team->size == 0)
+        return true;
     atomic_store(&worked, 0);
-    if (!mf_threads_run(count, &task))
-        return atomic_load(&worked) == 0;
-    return atomic_load(&worked) >= 2 && atomic_load(&worked) <= count;
+    mf_threads_run(team, count < team->size ? count : team->size, &task);
+    return atomic_load(&worked) != 1 && atomic_load(&worked) <= count;
 }
 
 /* Fewer threads, then more again, and work of another kind in between. */
 static _Noreturn void use_threads(size_t threads, size_t left)
 {
     struct process_heap heap;
+    struct mf_team team = { 0 };
     bool good;
 
     process_heap(&heap);
     process_heap_limit(heap.live + left);
-    good = mf_threads_start(threads) <= threads && works_on(threads) &&
-           works_on(threads / 2 + 1) && works_on(threads);
-    mf_threads_end();
-    good = good && works_on(threads);
-    mf_threads_end();
+    good = mf_threads_start(&team, threads) <= threads &&
+           works_on(&team, threads) && works_on(&team, threads / 2 + 1) &&
+           works_on(&team, threads);
+    mf_threads_end(&team);
+    good = good && works_on(&team, threads);
+    mf_threads_end(&team);
     process_heap(&heap);
     _exit(good && heap.peak <= heap_limit ? 42 : 43);
 }

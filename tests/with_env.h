@@ -9,20 +9,25 @@
 #include "tests/support.h"
 
 static struct mf_env *env;
+static struct test_heap env_heap;
 
 static inline int env_setup(void **state)
 {
     (void)state;
-    env = mf_env_new(NULL);
+    env_heap = (struct test_heap){ 0 };
+    env = test_env(&env_heap);
     return env ? 0 : -1;
 }
 
-/* mf_env_free asserts that nothing is left on the heap. */
+/* If a block is left on its heap, or something is open, so is the env. */
 static inline int env_teardown(void **state)
 {
     (void)state;
     mf_env_free(env);
-    return 0;
+    if (env_heap.live > 0)
+        fprintf(stderr, "%zu bytes of the env's heap are left\n",
+                env_heap.live);
+    return env_heap.live > 0 ? -1 : 0;
 }
 
 #define WITH_ENV(test)                                                         \

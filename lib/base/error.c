@@ -61,6 +61,48 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
     return status;
 }
 
+enum mf_status mf_fail_system(struct mf_env *env, enum mf_status status,
+                              uint64_t offset, int number, const char *format,
+                              ...)
+{
+    va_list arguments;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    va_start(arguments, format);
+    note(env, status, "", offset, format, arguments);
+    va_end(arguments);
+    env->error.system = number;
+    return status;
+}
+
+const char *mf_errno_text(int number)
+{
+    static const struct {
+        int number;
+        const char *text;
+    } rows[] = {
+#define ERRNO(name, text) { name, text },
+#include "lib/base/errnos.def"
+#undef ERRNO
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].number == number)
+            return rows[i].text;
+    return "unknown error of the system";
+}
+
+enum mf_status mf_error_about(struct mf_env *env, const char *path)
+{
+    struct mf_error *error = &env->error;
+
+    if (error->status != MF_OK && !*error->path && path &&
+        strlen(path) < sizeof(error->path))
+        memcpy(error->path, path, strlen(path) + 1);
+    return error->status;
+}
+
 enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
                           uint64_t offset, const char *format, ...)
 {
@@ -96,6 +138,8 @@ void mf_clear_error(struct mf_env *env)
     env->error.message[0] = 0;
     env->error.shard[0] = 0;
     env->error.needed = 0;
+    env->error.system = 0;
+    env->error.path[0] = 0;
     env->error.rule = "";
     env->error.file = MF_ERROR_IN_MODEL;
 }

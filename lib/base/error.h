@@ -40,12 +40,25 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
                        uint64_t offset, const char *format, ...)
     MF_PRINTF(4, 5);
 
-/* The same for bytes that cannot be read any further: the status is that of the
- * rule that they break. */
+/* The same for a call of the system that failed with errno `number`; the
+ * message has its text. */
+enum mf_status mf_fail_system(struct mf_env *env, enum mf_status status,
+                              uint64_t offset, int number, const char *format,
+                              ...) MF_PRINTF(5, 6);
+
+/* What strerror says in the C locale; see errnos.def. */
+const char *mf_errno_text(int number);
+
+/* Names the file that the error of the env, if there is one, is about.  The
+ * first name stays.  Returns the status. */
+enum mf_status mf_error_about(struct mf_env *env, const char *path);
+
+/* As mf_fail, for bytes that cannot be read any further: the status is that of
+ * the rule that they break. */
 enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
                          const char *format, ...) MF_PRINTF(4, 5);
 
-/* The same for a request that cannot be done: the status is the reason's. */
+/* As mf_fail, for a request that cannot be done: the status is the reason's. */
 enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
                           uint64_t offset, const char *format, ...)
     MF_PRINTF(4, 5);

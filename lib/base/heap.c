@@ -90,11 +90,31 @@ static bool add_timings(struct mf_env *env)
     return env->timings != NULL;
 }
 
+static size_t text_size(const char *text)
+{
+    return text && *text ? strlen(text) + 1 : 0;
+}
+
+/* Behind the env, in the same block. */
+static void keep_texts(struct mf_env *env, const struct mf_options *options)
+{
+    char *at = (char *)(env + 1);
+    size_t size = text_size(options->isa);
+
+    if (size > 0)
+        env->isa = memcpy(at, options->isa, size);
+    at += size;
+    size = text_size(options->scratch_folder);
+    if (size > 0)
+        env->scratch.folder = memcpy(at, options->scratch_folder, size);
+}
+
 struct mf_env *mf_env_new(const struct mf_options *options)
 {
     struct mf_options known;
     struct mf_heap heap = { .allocator.resize = default_resize };
     struct mf_env *env;
+    size_t size;
 
     if (!mf_options_copy(&known, sizeof(known), options))
         return NULL;
@@ -104,20 +124,26 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     heap.memory_left_user = options->memory_left_user;
     if (options->allocator.resize)
         heap.allocator = options->allocator;
-    if (heap.limit && heap.limit < sizeof(*env))
+    size =
+        sizeof(*env) + text_size(known.isa) + text_size(known.scratch_folder);
+    if (heap.limit && heap.limit < size)
         return NULL;
-    env = heap.allocator.resize(heap.allocator.user, NULL, 0, sizeof(*env));
+    env = heap.allocator.resize(heap.allocator.user, NULL, 0, size);
     if (!env)
         return NULL;
-    count(&heap, 0, sizeof(*env));
-    *env = (struct mf_env){ .heap = heap,
+    count(&heap, 0, size);
+    *env = (struct mf_env){ .size = size,
+                            .heap = heap,
                             .progress = options->progress,
                             .progress_user = options->progress_user,
                             .pending_edit = options->pending_edit,
                             .pending_edit_user = options->pending_edit_user,
                             .threads = options->threads,
+                            .run = options->run,
+                            .run_user = options->run_user,
                             .scratch.file = options->scratch_file,
                             .hash_seed = hash_seed(env) };
+    keep_texts(env, options);
     mf_clear_error(env);
     if (options->timings && !add_timings(env)) {
         mf_env_free(env);
@@ -126,21 +152,45 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     return env;
 }
 
-void mf_env_free(struct mf_env *env)
+static void env_release(struct mf_env *env)
 {
-    if (!env)
-        return;
+    struct mf_heap heap;
+    size_t size = env->size;
+
     mf_release(env, env->timings, sizeof(*env->timings));
     mf_kept_release(env);
     mf_inputs_release(env);
     if (env->scratch.own)
         close(env->scratch.file);
+    heap = env->heap;
+    heap.allocator.resize(heap.allocator.user, env, size, 0);
+    assert(heap.live == size);
+}
 
-    struct mf_heap heap = env->heap;
+static void release_unused(struct mf_env *env)
+{
+    if (env->freed && env->open == 0)
+        env_release(env);
+}
 
-    heap.allocator.resize(heap.allocator.user, env, sizeof(*env), 0);
-    /* Every model was closed.  A profile has named those that were not. */
-    assert(heap.live == sizeof(*env));
+void mf_env_free(struct mf_env *env)
+{
+    if (!env)
+        return;
+    env->freed = true;
+    release_unused(env);
+}
+
+void mf_env_hold(struct mf_env *env)
+{
+    env->open++;
+}
+
+void mf_env_leave(struct mf_env *env)
+{
+    assert(env->open > 0);
+    env->open--;
+    release_unused(env);
 }
 
 void mf_env_discard(struct mf_env *env)

@@ -31,10 +31,11 @@ struct mf_kept { /* see kept.h */
 
 /* A file without a name: see scratch.h. */
 struct mf_scratch {
-    int file;     /* 0: not open yet; -1: cannot be opened */
-    bool own;     /* opened by the library */
-    size_t users; /* models with bytes in it */
-    uint64_t end; /* of what was taken */
+    const char *folder; /* for a file of our own; or NULL */
+    int file;           /* 0: not open yet; -1: cannot be opened */
+    bool own;           /* opened by the library */
+    size_t users;       /* models with bytes in it */
+    uint64_t end;       /* of what was taken */
 };
 
 /* Files that no output may replace: see inputs.h. */
@@ -46,6 +47,9 @@ struct mf_inputs {
 };
 
 struct mf_env {
+    size_t size; /* with the texts behind it */
+    size_t open; /* models and the like that need it */
+    bool freed;  /* by the program: the last of them releases it */
     struct mf_heap heap;
     struct mf_io_stats io;
     struct mf_error error;
@@ -55,8 +59,14 @@ struct mf_env {
     void *pending_edit_user;
     /* Threads that share long work; 0: see mf_threads_useful. */
     unsigned threads;
-    bool discards; /* what it writes: see mf_env_discard */
-    bool dash;     /* see mf_env_use_dash */
+    struct mf_team *team; /* of the crew that has threads now; or NULL */
+    /* The program's own threads; NULL: see mf_options. */
+    void (*run)(void *user, size_t count,
+                void (*work)(void *context, size_t index), void *context);
+    void *run_user;
+    const char *isa; /* that the program wants; NULL: the best */
+    bool discards;   /* what it writes: see mf_env_discard */
+    bool dash;       /* see mf_env_use_dash */
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */
@@ -68,6 +78,10 @@ struct mf_env {
     struct mf_inputs inputs;
     struct mf_seen *seen; /* files next to open models; see steady.h */
 };
+
+/* For what the program opens with an env and closes later, in any order. */
+void mf_env_hold(struct mf_env *env);
+void mf_env_leave(struct mf_env *env);
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and
  * that of the program; SIZE_MAX if neither has one.  Whoever can do with less

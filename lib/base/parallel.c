@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "lib/base/threads.h"
 #include "lib/base/timings.h"
 
 /* Half to all of a second-level cache, where what was read is looked at. On a
@@ -20,6 +20,10 @@
 #define BUFFER_MIN  ((size_t)64 * 1024)
 #define WORKERS_MAX (MF_CREW_MEMORY / BUFFER_MIN)
 _Static_assert(WORKERS_MAX <= MF_THREADS_MAX, "all workers can be threads");
+
+/* Starting threads takes as long as reading and hashing 1 MiB, and there is one
+ * that only leads: less than twice that for each is done sooner by fewer. */
+#define THREAD_PAYS ((uint64_t)2 * 1024 * 1024)
 
 static size_t least(uint64_t a, uint64_t b)
 {
@@ -34,14 +38,24 @@ static size_t memory_for(const struct mf_env *env)
     return left == SIZE_MAX ? MF_CREW_MEMORY : least(MF_CREW_MEMORY, left / 2);
 }
 
+/* Threads of the program are not OpenMP's to count. */
+static size_t threads_of(const struct mf_env *env)
+{
+    long processors;
+
+    if (!env->run || env->threads > 0)
+        return env->run ? env->threads : mf_threads_useful(env->threads);
+    processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors > 0 ? (size_t)processors : 1;
+}
+
 static size_t workers_for(const struct mf_env *env, uint64_t work,
                           size_t at_least)
 {
-    size_t threads = mf_threads_useful(env->threads);
+    size_t threads = threads_of(env);
     size_t each = at_least > BUFFER_MIN ? at_least : BUFFER_MIN;
 
-    /* A buffer's worth of work is done before a thread has started. */
-    threads = least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
+    threads = least(least(threads, WORKERS_MAX), work / THREAD_PAYS + 1);
     if (mf_heap_left(env) < SIZE_MAX)
         threads = least(threads, memory_for(env) / (each + 2 * MF_PAGE));
     return threads > 0 ? threads : 1;
@@ -137,8 +151,9 @@ static bool hire(struct mf_crew *crew, size_t count)
             return false;
     }
     for (size_t i = 0; i < count; i++) {
-        crew->worker[i] =
-            (struct mf_worker){ .crew = crew, .env.heap.limit = 1 };
+        crew->worker[i] = (struct mf_worker){ .crew = crew,
+                                              .env.heap.limit = 1,
+                                              .env.isa = crew->env->isa };
         mf_clear_error(&crew->worker[i].env);
         if (crew->timings) {
             crew->worker[i].env.timings = &crew->timings[i];
@@ -148,11 +163,31 @@ static bool hire(struct mf_crew *crew, size_t count)
     return true;
 }
 
-/* With the threads that were started for it, even if there were no workers. */
-static void dismiss(struct mf_crew *crew, size_t threads)
+/* How many of so many threads there are.  Threads that wait for another crew of
+ * the env end: that one starts them again. */
+static size_t start_threads(struct mf_crew *crew, size_t count)
 {
-    if (threads > 1)
-        mf_threads_end();
+    struct mf_env *env = crew->env;
+
+    if (count < 2 || env->run)
+        return count;
+    if (env->team && env->team != &crew->team)
+        mf_threads_end(env->team);
+    env->team = &crew->team;
+    return mf_threads_start(&crew->team, count);
+}
+
+static void end_threads(struct mf_crew *crew)
+{
+    mf_threads_end(&crew->team);
+    if (crew->env->team == &crew->team)
+        crew->env->team = NULL;
+}
+
+/* With the threads that were started for it, even if there were no workers. */
+static void dismiss(struct mf_crew *crew)
+{
+    end_threads(crew);
     mf_release(crew->env, crew->timings, crew->room * sizeof(*crew->timings));
     mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
     crew->timings = NULL;
@@ -172,8 +207,7 @@ static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
                        "one row needs a buffer of %zu bytes", least_size);
     *crew = (struct mf_crew){ .env = env, .work = work };
     for (;; count /= 2) {
-        if (count > 1)
-            count = mf_threads_start(count);
+        count = start_threads(crew, count);
         crew->pages = pages_for(env, count, piece, least_size);
         if (hire(crew, count)) {
             while (!resize_buffers(crew) && mf_chunk_refused(&crew->pages))
@@ -181,7 +215,7 @@ static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
             if (crew->buffers)
                 return MF_OK;
         }
-        dismiss(crew, count);
+        dismiss(crew);
         if (count == 1)
             break;
         env->error = before;
@@ -244,7 +278,7 @@ void mf_crew_release(struct mf_crew *crew)
     timed = mf_timed_begin(env, MF_PHASE_THREADS);
     mf_release(crew->env, crew->buffers,
                memory_of(crew->room, crew->buffer_size));
-    dismiss(crew, crew->room);
+    dismiss(crew);
     *crew = (struct mf_crew){ 0 };
     mf_timed_end(env, timed);
 }
@@ -257,8 +291,9 @@ struct run {
     mf_follows *follows; /* NULL: none does */
     void *context;
     size_t count;
-    atomic_size_t next; /* task.  They are given out in order: when one fails,
-                           all before it have been begun and will end */
+    atomic_size_t next;  /* task.  They are given out in order: when one fails,
+                            all before it have been begun and will end */
+    atomic_bool watched; /* somebody reports progress */
 };
 
 static bool is_set(const atomic_bool *flag)
@@ -321,17 +356,55 @@ static void watch_run(void *context)
     watch(((struct run *)context)->crew);
 }
 
-static void work(void *context, size_t number, bool caller)
+/* A program's function may call it with a number twice, or with any number. */
+static void work(void *context, size_t number)
 {
     struct run *run = context;
-    struct mf_worker *worker = &run->crew->worker[number];
-    struct mf_timed timed = mf_timed_begin(&worker->env, MF_PHASE_REST);
+    struct mf_worker *worker;
+    struct mf_timed timed;
 
-    worker->watches = caller;
+    if (number >= run->crew->count)
+        return;
+    worker = &run->crew->worker[number];
+    if (atomic_exchange(&worker->begun, true))
+        return;
+    timed = mf_timed_begin(&worker->env, MF_PHASE_REST);
+    worker->watches = !atomic_exchange(&run->watched, true);
     while (do_next(run, worker))
-        if (caller)
+        if (worker->watches)
             watch(run->crew);
     mf_timed_end(&worker->env, timed);
+}
+
+/* On the crew's threads, if it has any.  They may have ended since they were
+ * started, for other work. */
+static void run_threads(struct mf_crew *crew,
+                        const struct mf_threads_task *task)
+{
+    if (crew->team.size < crew->count)
+        start_threads(crew, crew->count);
+    if (crew->team.size > 0)
+        mf_threads_run(&crew->team, least(crew->team.size, crew->count), task);
+}
+
+/* With whatever threads there are; then this one does what is left. */
+static void work_all(struct run *run)
+{
+    struct mf_crew *crew = run->crew;
+    const struct mf_env *env = crew->env;
+    const struct mf_threads_task shared = { work, watch_run, run };
+    bool alone = crew->count < 2 || run->count < 2;
+
+    for (size_t i = 0; i < crew->count; i++)
+        atomic_store(&crew->worker[i].begun, false);
+    atomic_store(&run->watched, !alone && !env->run);
+    if (!alone && env->run)
+        env->run(env->run_user, crew->count, work, run);
+    else if (!alone)
+        run_threads(crew, &shared);
+    atomic_store(&run->watched, false);
+    for (size_t i = 0; i < crew->count; i++)
+        work(run, i);
 }
 
 void mf_worker_at(struct mf_worker *worker, const char *tensor)
@@ -401,15 +474,13 @@ enum mf_status mf_crew_run_rows(struct mf_crew *crew, mf_task *task,
                        .follows = follows,
                        .context = context,
                        .count = count };
-    const struct mf_threads_task shared = { work, watch_run, &run };
     struct mf_timed timed;
 
     atomic_store(&crew->tensor, NULL);
     atomic_store(&crew->failed, false);
     atomic_store(&crew->stopped, false);
     timed = mf_timed_begin(crew->env, MF_PHASE_NONE);
-    if (crew->count < 2 || count < 2 || !mf_threads_run(crew->count, &shared))
-        work(&run, 0, true);
+    work_all(&run);
     watch(crew);
     mf_timed_end(crew->env, timed);
     if (gather(crew) != MF_OK)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "lib/base/chunk.h"
+#include "lib/base/threads.h"
 
 /* The kernel copies into a buffer more than twice as fast if a page of the file
  * ends up in one page of memory. */
@@ -25,7 +26,8 @@ struct mf_worker {
     uint8_t *buffer;    /* buffer_size bytes on a page, and one more page */
     size_t buffer_size; /* a multiple of the page */
     size_t failed;      /* the task that failed, if env has an error */
-    bool watches;       /* runs in the caller's thread */
+    bool watches;       /* reports progress, in its own thread */
+    atomic_bool begun;  /* in this run */
 };
 
 /* One task; run by one worker at a time.  A failure is left in worker->env. */
@@ -46,18 +48,19 @@ struct mf_crew {
     _Atomic(const char *) tensor; /* the name of one in work; or NULL */
     atomic_bool failed;  /* a task of this run: others may be left out */
     atomic_bool stopped; /* by the progress function */
+    struct mf_team team; /* none where the program's own threads work */
 };
 
 /* All threads' buffers together, whatever their number. */
 #define MF_CREW_MEMORY ((size_t)3 * 1024 * 1024)
 
 /* At most as many workers as the env has threads, for `work` bytes in all in
- * pieces of at most `piece`: no more workers and no larger buffers than those
- * can use, but buffers of at least `least` bytes.  A buffer has at most 512
- * KiB.  If memory has a limit (mf_heap_left), all buffers take at most half of
- * what is left of it, that of a single worker three quarters, and there are
- * fewer workers.  Where memory is refused
- * buffers are smaller, then workers fewer; after some runs buffers grow again.
+ * pieces of at most `piece`: no more workers than pay for their threads, and no
+ * larger buffers than the work can use, but buffers of at least `least` bytes.
+ * A buffer has at most 512 KiB.  If memory has a limit (mf_heap_left), all
+ * buffers take at most half of what is left of it, that of a single worker
+ * three quarters, and there are fewer workers.  Where memory is refused buffers
+ * are smaller, then workers fewer; after some runs buffers grow again.
  */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);

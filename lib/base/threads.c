@@ -9,6 +9,11 @@
  * apart only after some 10 ms if both have work to do, which is half of what
  * many a command takes.  If the caller sleeps, its place is free, and the
  * threads after the first go elsewhere at once.
+ *
+ * OpenMP's library keeps a pool of threads for each thread that has met a
+ * parallel region.  The caller may have such a pool of its own, whose threads
+ * have values of its program: so a region of ours is met by a leader, a thread
+ * that is made for the team.  Its pool ends with it, and no other is touched.
  */
 #include "lib/base/threads.h"
 
@@ -16,7 +21,6 @@
 
 #include <dlfcn.h>
 #include <omp.h>
-#include <pthread.h>
 #include <time.h>
 
 #include "lib/base/heap.h"
@@ -28,7 +32,7 @@ size_t mf_threads_useful(size_t wanted)
     return wanted > 0 ? wanted : (size_t)omp_get_max_threads();
 }
 
-/* ---- beginning */
+/* ---- what the leader does */
 
 static void *wait_for(void *lock)
 {
@@ -52,8 +56,119 @@ static size_t threads_given(size_t wanted)
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; i < given; i++)
         pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&lock);
     return given;
 }
+
+/* What OpenMP's library allocates for threads that can be created, and for
+ * another number of them later on.  Measured with GCC 12: 3 KiB and 520 bytes
+ * per thread, 1.4 KiB and 224 bytes per thread. */
+static size_t memory_to_start(size_t threads)
+{
+    return 6 * 1024 + threads * 576;
+}
+
+static size_t memory_to_change(size_t threads)
+{
+    return 2 * 1024 + threads * 256;
+}
+
+/* Of a worker: whoever waits for the last one is woken. */
+static void work(struct mf_team *team, size_t worker)
+{
+    team->task->work(team->task->context, worker);
+    pthread_mutex_lock(&team->lock);
+    team->ended++;
+    if (team->ended == team->working)
+        pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* The leader sleeps, as the caller does: of two threads with work to do, one
+ * would be on the processor of the other.  There may be fewer threads than were
+ * asked for: OMP_THREAD_LIMIT. */
+static void wait_for_workers(struct mf_team *team, size_t workers)
+{
+    pthread_mutex_lock(&team->lock);
+    team->working = workers;
+    while (team->ended < team->working)
+        pthread_cond_wait(&team->changed, &team->lock);
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void share(struct mf_team *team)
+{
+#pragma omp parallel num_threads((int)team->size + 1)
+    if (omp_get_thread_num() > 0)
+        work(team, (size_t)omp_get_thread_num() - 1);
+    else
+        wait_for_workers(team, (size_t)omp_get_num_threads() - 1);
+}
+
+static void arrive(void *context, size_t worker)
+{
+    (void)context;
+    (void)worker;
+}
+
+/* As many of the wanted workers as the system and the memory allow. */
+static size_t workers_allowed(size_t wanted)
+{
+    size_t allowed = threads_given(wanted);
+
+    while (allowed > 1 && !mf_heap_system_has(memory_to_start(allowed)))
+        allowed--;
+    return allowed;
+}
+
+static void make_pool(struct mf_team *team)
+{
+    static const struct mf_threads_task nothing = { .work = arrive };
+
+    team->size = workers_allowed(team->working);
+    if (team->size < 2)
+        return;
+    team->task = &nothing;
+    share(team);
+    team->size = team->working;
+}
+
+/* Another number of threads takes memory, which OpenMP's library must get. */
+static void do_task(struct mf_team *team)
+{
+    if (team->working != team->size &&
+        !mf_heap_system_has(memory_to_change(team->working))) {
+        wait_for_workers(team, 0);
+        return;
+    }
+    team->size = team->working;
+    share(team);
+}
+
+static void *lead(void *context)
+{
+    struct mf_team *team = context;
+
+    make_pool(team);
+    pthread_mutex_lock(&team->lock);
+    for (;;) {
+        team->busy = false;
+        pthread_cond_broadcast(&team->changed);
+        while (!team->busy && !team->over)
+            pthread_cond_wait(&team->changed, &team->lock);
+        if (team->over)
+            break;
+        pthread_mutex_unlock(&team->lock);
+        do_task(team);
+        pthread_mutex_lock(&team->lock);
+    }
+    pthread_mutex_unlock(&team->lock);
+    omp_pause_resource_all(omp_pause_soft); /* waits for the pool's threads */
+    return NULL;
+}
+
+/* ---- beginning and ending */
 
 /* glibc loads this when a thread of OpenMP ends, and aborts the program if
  * there is no memory for it: so it is loaded before they start. */
@@ -70,113 +185,96 @@ static bool can_end(void)
 #endif
 }
 
-/* What OpenMP's library allocates for threads that can be created, and for
- * another number of them later on.  Measured with GCC 12: 3 KiB and 520 bytes
- * per thread, 1.4 KiB and 224 bytes per thread. */
-static size_t memory_to_start(size_t threads)
+/* In a parallel region of the program OpenMP allows no other, by default. */
+static bool may_start(void)
 {
-    return 6 * 1024 + threads * 576;
+    return omp_get_active_level() < omp_get_max_active_levels();
 }
 
-static size_t memory_to_change(size_t threads)
+static void team_init(struct mf_team *team, size_t size)
 {
-    return 2 * 1024 + threads * 256;
+    pthread_condattr_t clock;
+
+    *team = (struct mf_team){ .size = size, .working = size, .busy = true };
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&team->changed, &clock);
+    pthread_condattr_destroy(&clock);
 }
 
-/* The team that OpenMP's library keeps for this thread of the program.  If
- * fewer are to work, the others end. */
-static _Thread_local size_t team;
-
-/* As many of the wanted threads as the system and the memory allow. */
-static size_t threads_allowed(size_t wanted)
+static void team_release(struct mf_team *team)
 {
-    size_t allowed = can_end() ? threads_given(wanted) : 1;
-
-    while (allowed > 1 && !mf_heap_system_has(memory_to_start(allowed)))
-        allowed--;
-    return allowed;
+    pthread_cond_destroy(&team->changed);
+    pthread_mutex_destroy(&team->lock);
+    team->size = 0;
 }
 
-size_t mf_threads_start(size_t wanted)
+static bool make_leader(struct mf_team *team)
+{
+    sigset_t before;
+    bool made;
+
+    /* A program that blocks a signal until it waits for it must not lose it to
+     * a thread of the library: threads inherit what is blocked here. */
+    mf_signals_hold(&before);
+    made = pthread_create(&team->leader, NULL, lead, team) == 0;
+    mf_signals_release(&before);
+    return made;
+}
+
+/* Waits until the leader is ready for a task; the lock is held then. */
+static void lock_idle(struct mf_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    while (team->busy)
+        pthread_cond_wait(&team->changed, &team->lock);
+}
+
+static void end_leader(struct mf_team *team)
+{
+    lock_idle(team);
+    team->over = true;
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+    pthread_join(team->leader, NULL);
+    team_release(team);
+}
+
+size_t mf_threads_start(struct mf_team *team, size_t wanted)
 {
     /* Threads tried by one thread of the program must not be taken by another
      * before OpenMP's library has them. */
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    size_t given, started = 0;
-    sigset_t before;
+    bool started;
 
-    mf_threads_end(); /* the program's own threads take its signals */
+    mf_threads_end(team);
+    if (wanted < 2 || !may_start())
+        return 1;
+    team_init(team, wanted);
     pthread_mutex_lock(&one_at_a_time);
-    /* A program that blocks a signal until it waits for it must not lose it to
-     * a thread of the library. */
-    mf_signals_hold(&before);
-    given = threads_allowed(wanted);
-    if (given > 1) {
-        /* Counting keeps the compiler from removing an empty region. */
-#pragma omp parallel num_threads((int)given + 1) reduction(+ : started)
-        started++;
-        team = given;
+    started = can_end() && make_leader(team);
+    if (started) {
+        lock_idle(team);
+        pthread_mutex_unlock(&team->lock);
     }
-    mf_signals_release(&before);
     pthread_mutex_unlock(&one_at_a_time);
-    return started > given ? given : started > 1 ? started : 1;
+    if (!started)
+        team_release(team);
+    else if (team->size < 2)
+        end_leader(team);
+    return team->size > 0 ? team->size : 1;
 }
 
-/* Otherwise the child of a fork would wait for threads that it does not have,
- * and idle threads would count against the program's limit. */
-void mf_threads_end(void)
+/* Idle threads would count against the program's limit, and the child of a fork
+ * does not have them. */
+void mf_threads_end(struct mf_team *team)
 {
-    omp_pause_resource_all(omp_pause_soft);
-    team = 0;
+    if (team->size > 0)
+        end_leader(team);
 }
 
 /* ---- working */
-
-/* How many of count threads can work without OpenMP's library asking for what
- * it may not get.  Those that were started may have ended since, for other
- * work. */
-static size_t threads_ready(size_t count)
-{
-    if (count > team)
-        return mf_threads_start(count);
-    if (count < team && !mf_heap_system_has(memory_to_change(count)))
-        return 1;
-    team = count;
-    return count;
-}
-
-struct crowd {
-    const struct mf_threads_task *task;
-    pthread_mutex_t lock;
-    pthread_cond_t one_ended;
-    size_t ended;
-};
-
-static void crowd_begin(struct crowd *crowd)
-{
-    pthread_condattr_t clock;
-
-    pthread_mutex_init(&crowd->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&crowd->one_ended, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
-static void crowd_end(struct crowd *crowd)
-{
-    pthread_cond_destroy(&crowd->one_ended);
-    pthread_mutex_destroy(&crowd->lock);
-}
-
-static void work(struct crowd *crowd, size_t worker)
-{
-    crowd->task->work(crowd->task->context, worker, false);
-    pthread_mutex_lock(&crowd->lock);
-    crowd->ended++;
-    pthread_cond_signal(&crowd->one_ended);
-    pthread_mutex_unlock(&crowd->lock);
-}
 
 static struct timespec next_turn(void)
 {
@@ -191,48 +289,34 @@ static struct timespec next_turn(void)
     return at;
 }
 
-static void watch(struct crowd *crowd, size_t workers)
+static void watch(struct mf_team *team, const struct mf_threads_task *task)
 {
     bool working = true;
 
     while (working) {
         struct timespec turn = next_turn();
 
-        crowd->task->watch(crowd->task->context);
-        pthread_mutex_lock(&crowd->lock);
-        while (crowd->ended < workers &&
-               pthread_cond_timedwait(&crowd->one_ended, &crowd->lock, &turn) ==
-                   0)
+        task->watch(task->context);
+        pthread_mutex_lock(&team->lock);
+        while (team->ended < team->working &&
+               pthread_cond_timedwait(&team->changed, &team->lock, &turn) == 0)
             ;
-        working = crowd->ended < workers;
-        pthread_mutex_unlock(&crowd->lock);
+        working = team->ended < team->working;
+        pthread_mutex_unlock(&team->lock);
     }
 }
 
-bool mf_threads_run(size_t count, const struct mf_threads_task *task)
+void mf_threads_run(struct mf_team *team, size_t count,
+                    const struct mf_threads_task *task)
 {
-    struct crowd crowd = { .task = task };
-    size_t others = 0;
-    sigset_t before;
-
-    count = threads_ready(count);
-    if (count < 2)
-        return false;
-    crowd_begin(&crowd);
-    mf_signals_hold(&before); /* threads inherit what is blocked here */
-#pragma omp parallel num_threads((int)count + 1)
-    if (omp_get_thread_num() > 0) {
-        work(&crowd, (size_t)omp_get_thread_num() - 1);
-    } else {
-        mf_signals_release(&before);
-        others = (size_t)omp_get_num_threads() - 1;
-        if (others > 0 && others < count) /* OMP_THREAD_LIMIT, say */
-            task->work(task->context, others, true);
-        if (others > 0)
-            watch(&crowd, others);
-    }
-    crowd_end(&crowd);
-    return others > 0;
+    lock_idle(team);
+    team->task = task;
+    team->working = count;
+    team->ended = 0;
+    team->busy = true;
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+    watch(team, task);
 }
 
 #else
@@ -243,21 +327,24 @@ size_t mf_threads_useful(size_t wanted)
     return 1;
 }
 
-size_t mf_threads_start(size_t wanted)
+size_t mf_threads_start(struct mf_team *team, size_t wanted)
 {
+    (void)team;
     (void)wanted;
     return 1;
 }
 
-void mf_threads_end(void)
+void mf_threads_end(struct mf_team *team)
 {
+    (void)team;
 }
 
-bool mf_threads_run(size_t count, const struct mf_threads_task *task)
+void mf_threads_run(struct mf_team *team, size_t count,
+                    const struct mf_threads_task *task)
 {
+    (void)team;
     (void)count;
     (void)task;
-    return false;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef MF_LIB_THREADS_H
 #define MF_LIB_THREADS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,26 +15,38 @@
  * OMP_NUM_THREADS says, or one per processor; one in a build without OpenMP. */
 size_t mf_threads_useful(size_t wanted);
 
-/* Starts threads for work to come and returns how many there are, at most
- * wanted: 1, the caller's own, if the system gives no others. */
-size_t mf_threads_start(size_t wanted);
-void mf_threads_end(void);
-
 /* The caller's turn comes every so many milliseconds. */
 #define MF_THREADS_TURN 20
 
 struct mf_threads_task {
-    /* A worker's work; caller: it runs in the caller's thread, which has no
-     * turns meanwhile. */
-    void (*work)(void *context, size_t worker, bool caller);
+    void (*work)(void *context, size_t worker);
     void (*watch)(void *context);
     void *context;
 };
 
-/* Calls work for workers 0 to count - 1, or fewer, each in a thread of its own.
- * Until all have returned, calls watch in the caller's thread, at least once
- * and then every turn; that thread works only where threads are missing. False,
- * and nothing done, if there are no other threads. */
-bool mf_threads_run(size_t count, const struct mf_threads_task *task);
+/* The threads of one caller; begins with zeros.  It must not move while it has
+ * threads. */
+struct mf_team {
+    size_t size; /* threads that wait for work, or do it; 0: there are none */
+    size_t working, ended; /* of them, in the task at hand */
+    const struct mf_threads_task *task;
+    bool busy; /* the leader has something to do */
+    bool over;
+    pthread_t leader;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* any of these */
+};
+
+/* Starts threads for work to come and returns how many there are, at most
+ * wanted: 1, the caller's own, if the system gives no others. */
+size_t mf_threads_start(struct mf_team *team, size_t wanted);
+void mf_threads_end(struct mf_team *team);
+
+/* For a team that has threads: calls work for workers 0 to count - 1, each in a
+ * thread of its own; for fewer, or none, where threads or memory are short.
+ * count is at most the team's size.  Until all have returned, calls watch in
+ * the caller's thread, at least once and then every turn. */
+void mf_threads_run(struct mf_team *team, size_t count,
+                    const struct mf_threads_task *task);
 
 #endif

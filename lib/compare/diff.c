@@ -204,6 +204,7 @@ static void report_values(const struct diff *diff,
     mf_clear_error(diff->a->env);
     difference->no_values = why.message;
     report(diff, difference);
+    difference->no_values = NULL; /* the message ends here */
 }
 
 static void diff_tensors(const struct diff *diff)

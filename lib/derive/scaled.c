@@ -251,9 +251,9 @@ static bool check_places(const struct mf_derivation *d,
         some = place->count - at < CHUNK ? place->count - at : CHUNK;
         if (!mf_derived_floats(place, scaled->place,
                                (struct mf_span){ at, some }, x, room)) {
-            mf_fail(d->env, MF_ERR_IO, MF_NO_OFFSET,
-                    "tensor '%s' cannot be read: %s", mf_quote(d->name).text,
-                    strerror(errno));
+            mf_fail_system(d->env, MF_ERR_IO, MF_NO_OFFSET, errno,
+                           "tensor '%s' cannot be read: %s",
+                           mf_quote(d->name).text, mf_errno_text(errno));
             return false;
         }
         for (uint64_t i = 0; i < some; i++)

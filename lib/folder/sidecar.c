@@ -41,6 +41,7 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "README.md",
                                          NULL };
 
+#ifndef NDEBUG
 static bool is_listed(const char *name)
 {
     size_t size = strlen(MF_SIDECAR_FOLDER);
@@ -52,6 +53,7 @@ static bool is_listed(const char *name)
             return true;
     return false;
 }
+#endif
 
 const char *mf_sidecar_path(const struct mf_model *model,
                             struct mf_arena *arena, const char *name)

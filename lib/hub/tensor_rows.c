@@ -144,6 +144,7 @@ static struct mf_str read_template(struct reading *reading, struct mf_str text,
         if (text.at[i] != '(') {
             fits = mf_hub_name_add(&out, (struct mf_str){ text.at + i, 1 });
             assert(fits);
+            (void)fits;
             continue;
         }
         if (!take_number(reading, &inner, &number, NULL))
@@ -203,11 +204,21 @@ static size_t find_as(struct mf_str text)
     return text.size;
 }
 
+/* Rows are ours, not a file's. */
+static void check_counts(const struct mf_tensor_step *step,
+                         const struct step_row *row)
+{
+    (void)step, (void)row;
+    assert(step->numbers >= row->least && step->numbers <= row->most);
+    assert(row->names == 2   ? step->names > 0
+           : row->names == 1 ? step->names == 1
+                             : step->names == 0);
+}
+
 static bool read_step(struct reading *reading, struct mf_str text,
                       struct mf_tensor_step *step)
 {
     struct mf_str word = mf_recipe_word(&text);
-    const struct step_row *row;
     size_t as;
 
     if (word.size > 2 && word.at[word.size - 2] == '@') {
@@ -215,7 +226,6 @@ static bool read_step(struct reading *reading, struct mf_str text,
         word.size -= 2;
     }
     step->kind = step_kind(word);
-    row = &step_rows[step->kind];
     as = step->kind == MF_STEP_AS ? 0 : find_as(text);
     if (!take_numbers(reading, step, (struct mf_str){ text.at, as }))
         return false;
@@ -230,10 +240,7 @@ static bool read_step(struct reading *reading, struct mf_str text,
         if (!step->name[step->names++].at)
             return false;
     }
-    assert(step->numbers >= row->least && step->numbers <= row->most);
-    assert(row->names == 2   ? step->names > 0
-           : row->names == 1 ? step->names == 1
-                             : step->names == 0);
+    check_counts(step, &step_rows[step->kind]);
     return true;
 }
 

@@ -222,9 +222,10 @@ static bool open_source(struct mf_given *given, const char *name,
     if (missing)
         *missing = reason == ENOENT;
     if (reason != 0) {
-        mf_fail(given->env,
-                reason == ECANCELED ? MF_ERR_STOPPED : mf_status_of(reason),
-                MF_NO_OFFSET, "cannot be opened: %s", strerror(reason));
+        mf_fail_system(given->env,
+                       reason == ECANCELED ? MF_ERR_STOPPED
+                                           : mf_status_of(reason),
+                       MF_NO_OFFSET, reason, "cannot be opened");
         return false;
     }
     if (take(given->env, &roomy.source, out) == MF_OK)

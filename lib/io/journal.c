@@ -253,8 +253,9 @@ enum mf_status mf_journal_compare(struct mf_env *env,
     comparison.old = bytes + size.now;
     comparison.new = bytes + 2 * size.now;
     if (!compare(&comparison, journal, fd))
-        mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
-                "cannot be compared with its journal: %s", strerror(errno));
+        mf_fail_system(env, MF_ERR_IO, MF_NO_OFFSET, errno,
+                       "cannot be compared with its journal: %s",
+                       mf_errno_text(errno));
     else if (comparison.foreign)
         *out = MF_JOURNAL_FOREIGN;
     else if (comparison.some_old)

@@ -82,9 +82,9 @@ static enum mf_status fail_keeping(struct mf_env *env,
                                    const struct mf_lock *lock, const char *what,
                                    int error)
 {
-    return mf_fail(
-        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "%s: %s; the edit is kept in '%s%s'",
-        what, strerror(error),
+    return mf_fail_system(
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
+        "%s: %s; the edit is kept in '%s%s'", what, mf_errno_text(error),
         mf_quote((struct mf_str){ lock->place.name, strlen(lock->place.name) })
             .text,
         MF_JOURNAL_SUFFIX);
@@ -107,13 +107,13 @@ enum mf_status mf_journal_remove(struct mf_env *env, const struct mf_lock *lock,
                                   "synced to disk",
                             errno);
     if (!mf_journal_unlink(lock, fd))
-        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "%sthe journal cannot be removed: %s", start,
-                       strerror(errno));
+        return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+                              "%sthe journal cannot be removed: %s", start,
+                              mf_errno_text(errno));
     if (!mf_journal_sync_folder(lock->place.folder))
-        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "%sthe journal may reappear after a crash: %s", start,
-                       strerror(errno));
+        return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+                              "%sthe journal may reappear after a crash: %s",
+                              start, mf_errno_text(errno));
     return MF_OK;
 }
 
@@ -168,8 +168,8 @@ static enum mf_status change(struct mf_env *env, const struct mf_lock *lock,
         error = errno;
         if (!undo(lock, journal))
             return fail_keeping(env, lock, "the edit is incomplete", error);
-        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET, "cannot be edited: %s",
-                       strerror(error));
+        return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
+                              "cannot be edited: %s", mf_errno_text(error));
     }
     count_written(env, journal);
     return mf_journal_remove(env, lock, journal->fd, true);

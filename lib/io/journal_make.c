@@ -94,9 +94,9 @@ struct builder { /* of a journal */
 
 static enum mf_status fail(struct mf_env *env, const char *what)
 {
-    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "cannot be edited: its journal cannot be %s: %s", what,
-                   strerror(errno));
+    return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+                          "cannot be edited: its journal cannot be %s: %s",
+                          what, mf_errno_text(errno));
 }
 
 static enum mf_status create(struct builder *builder)
@@ -195,8 +195,9 @@ static enum mf_status put_old(struct builder *builder,
         some = some < sizeof(bytes) ? some : sizeof(bytes);
         if (!mf_fd_read(builder->lock->fd, patch->offset + at, bytes,
                         (size_t)some))
-            return mf_fail(builder->env, MF_ERR_IO, patch->offset + at,
-                           "cannot be read: %s", strerror(errno));
+            return mf_fail_system(builder->env, MF_ERR_IO, patch->offset + at,
+                                  errno, "cannot be read: %s",
+                                  mf_errno_text(errno));
         if (put(builder, bytes, (size_t)some) != MF_OK)
             return builder->env->error.status;
     }

@@ -86,8 +86,8 @@ void mf_place_close(struct mf_place *place)
 static enum mf_status fail(struct mf_env *env, enum mf_status status,
                            const char *what)
 {
-    return mf_fail(env, status, MF_NO_OFFSET, "cannot be %s: %s", what,
-                   strerror(errno));
+    return mf_fail_system(env, status, MF_NO_OFFSET, errno, "cannot be %s: %s",
+                          what, mf_errno_text(errno));
 }
 
 /* That it is not a file comes first: opening a folder to write would only say

@@ -46,12 +46,12 @@ static int open_in(const char *folder)
 }
 
 /* /var/tmp is for large files, and /tmp often memory. */
-int mf_scratch_open(void)
+int mf_scratch_open(const char *folder)
 {
-    const char *own = getenv("TMPDIR");
-    int fd = open_in(own && *own ? own : "/var/tmp"), other;
+    bool own = folder && *folder;
+    int fd = open_in(own ? folder : "/var/tmp"), other;
 
-    if (fd < 0 && !(own && *own))
+    if (fd < 0 && !own)
         fd = open_in("/tmp");
     if (fd != 0)
         return fd;
@@ -68,7 +68,7 @@ bool mf_scratch_join(struct mf_env *env)
     mf_kept_lock(env);
     /* Another process may be at work on the file that the program gave. */
     if (scratch->file <= 0 && !env->discards) {
-        scratch->file = mf_scratch_open();
+        scratch->file = mf_scratch_open(scratch->folder);
         scratch->own = scratch->file > 0;
     }
     open = scratch->file > 0 && !env->discards;

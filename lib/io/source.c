@@ -183,8 +183,9 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
 
         if (fd >= 0)
             close(fd);
-        return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET, "cannot be opened: %s",
-                       strerror(error));
+        mf_fail_system(env, MF_ERR_IO, MF_NO_OFFSET, error,
+                       "cannot be opened: %s", mf_errno_text(error));
+        return mf_error_about(env, path);
     }
     if (check_regular(env, &status, is_folder) != MF_OK) {
         close(fd);
@@ -297,8 +298,8 @@ static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
     if (errno == EBADMSG)
         return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the compressed data of a tensor is damaged");
-    return mf_fail(env, MF_ERR_IO, offset, "cannot be read: %s",
-                   strerror(errno));
+    return mf_fail_system(env, MF_ERR_IO, offset, errno, "cannot be read: %s",
+                          mf_errno_text(errno));
 }
 
 /* What is not in memory, of a file of which the beginning is. */
@@ -329,12 +330,14 @@ static enum mf_status read_all(struct mf_env *env,
         int64_t got = source->ops->read(source, offset, into, size, &env->io);
 
         if (got < 0)
-            return read_failed(env, offset);
+            read_failed(env, offset);
         if (got == 0)
-            return mf_fail(env, MF_ERR_IO, offset,
-                           "the file ends here, %zu bytes early: it was "
-                           "truncated while it was read",
-                           size);
+            mf_fail(env, MF_ERR_IO, offset,
+                    "the file ends here, %zu bytes early: it was truncated "
+                    "while it was read",
+                    size);
+        if (got <= 0)
+            return mf_error_about(env, source->name);
         into += got;
         offset += (uint64_t)got;
         size -= (size_t)got;

@@ -52,10 +52,11 @@ enum mf_status mf_target_fail(struct mf_env *env,
 
     if (offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), " at 0x%" PRIx64, offset);
-    return mf_fail(
-        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' cannot be %s%s: %s",
+    mf_fail_system(
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, error, "'%s' cannot be %s%s: %s",
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        what, place, strerror(error));
+        what, place, mf_errno_text(error));
+    return mf_error_about(env, target->path);
 }
 
 enum mf_status mf_target_refuse(const struct mf_target *target,

@@ -279,11 +279,11 @@ static enum mf_status sync_folder(const struct mf_target *target)
     MF_AGAIN(result, fsync(target->folder));
     if (result == 0 || errno == EINVAL) /* some file systems cannot */
         return MF_OK;
-    return mf_fail(
-        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+    return mf_fail_system(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
         "'%s' was written, but its folder cannot be synced to disk: %s",
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        strerror(errno));
+        mf_errno_text(errno));
 }
 
 static enum mf_status commit(struct mf_target *target)

@@ -282,11 +282,11 @@ static enum mf_status fail_to_allocate(const struct mf_target *target)
 {
     int error = errno;
 
-    return mf_fail(
-        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+    return mf_fail_system(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
         "cannot allocate %" PRIu64 " bytes for '%s': %s", target->size,
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        strerror(error));
+        mf_errno_text(error));
 }
 
 /* A full disk is found now, not after an hour of work. */

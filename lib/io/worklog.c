@@ -73,10 +73,10 @@ static enum mf_status fail_in(struct mf_env *env, const struct mf_worklog *log,
 {
     int error = errno;
 
-    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "'%s', the work log of '%s', cannot be %s: %s",
-                   quoted(log->temporary.name).text, quoted(log->path).text,
-                   what, strerror(error));
+    return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
+                          "'%s', the work log of '%s', cannot be %s: %s",
+                          quoted(log->temporary.name).text,
+                          quoted(log->path).text, what, mf_errno_text(error));
 }
 
 static enum mf_status fail(const struct mf_worklog *log, const char *what)
@@ -117,9 +117,9 @@ static enum mf_status find_place(struct mf_worklog *log)
     const char *name;
 
     if (!mf_follow_links(log->path, real))
-        return mf_fail(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "'%s' cannot be written: %s", quoted(log->path).text,
-                       strerror(errno));
+        return mf_fail_system(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+                              "'%s' cannot be written: %s",
+                              quoted(log->path).text, mf_errno_text(errno));
     name = real + mf_folder_size(real);
     if (!*name ||
         !mf_worklog_name(name, MF_WORKLOG_SUFFIX, log->temporary.name))
@@ -130,9 +130,9 @@ static enum mf_status find_place(struct mf_worklog *log)
     log->temporary.folder = mf_open_folder(real);
     return log->temporary.folder >= 0
                ? MF_OK
-               : mf_fail(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                         "'%s' cannot be written: %s", quoted(log->path).text,
-                         strerror(errno));
+               : mf_fail_system(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+                                "'%s' cannot be written: %s",
+                                quoted(log->path).text, mf_errno_text(errno));
 }
 
 static int open_name(const struct mf_worklog *log, int flags)

@@ -4,14 +4,13 @@
  */
 #include "lib/lanes/isa.h"
 
-#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <stdatomic.h>
 #endif
 
-#include "lib/program.h"
+#include "lib/base/heap.h"
 
 const struct mf_isa mf_isas[] = {
     { "portable", mf_count_portable, mf_range_portable, mf_xxh3_add_portable,
@@ -65,37 +64,38 @@ const char *mf_isa_at(size_t index)
     return NULL;
 }
 
-static const struct mf_isa *refuse(struct mf_env *env, const char *name,
-                                   const char *why)
+/* The best, or the one that is wanted; NULL and why not. */
+static const struct mf_isa *find(const char *wanted, const char **why)
 {
-    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s': %s",
-            mf_quote((struct mf_str){ name, strlen(name) }).text, why);
-    return NULL;
+    const struct mf_isa *best = &mf_isas[0];
+
+    *why = "this processor does not support it";
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
+        if (wanted && strcmp(isa->name, wanted) == 0)
+            return mf_isa_runs(isa) ? isa : NULL;
+        if (mf_isa_runs(isa))
+            best = isa;
+    }
+    *why = "expected portable, avx2 or avx512";
+    return wanted ? NULL : best;
 }
 
-enum mf_status mf_isa_check(struct mf_env *env)
+const char *mf_isa_refused(const struct mf_env *env)
 {
-    MF_NEED(NULL, env);
+    const char *why;
 
-    mf_clear_error(env);
-    return mf_isa_choose(env) ? MF_OK : mf_env_error(env)->status;
+    return find(env->isa, &why) ? NULL : why;
 }
 
 const struct mf_isa *mf_isa_choose(struct mf_env *env)
 {
-    const char *wanted = getenv("MODELFILE_ISA");
-    const struct mf_isa *best = &mf_isas[0];
+    const char *why;
+    const struct mf_isa *isa = find(env->isa, &why);
 
-    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
-        if (wanted && *wanted && strcmp(isa->name, wanted) == 0)
-            return mf_isa_runs(isa)
-                       ? isa
-                       : refuse(env, wanted,
-                                "this processor does not support it");
-        if (mf_isa_runs(isa))
-            best = isa;
-    }
-    return wanted && *wanted
-               ? refuse(env, wanted, "expected portable, avx2 or avx512")
-               : best;
+    if (!isa)
+        mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "the instruction set is '%s': %s",
+                mf_quote((struct mf_str){ env->isa, strlen(env->isa) }).text,
+                why);
+    return isa;
 }

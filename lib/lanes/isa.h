@@ -77,9 +77,8 @@ extern const struct mf_isa mf_isas[];
 /* True where this processor has it. */
 bool mf_isa_runs(const struct mf_isa *isa);
 
-/* The best that this processor runs, or the one that the environment's
- * MODELFILE_ISA names; NULL after mf_fail where that is unknown or does not run
- * here. */
+/* The best that this processor runs, or the one that mf_options.isa names; NULL
+ * after mf_fail where that is unknown or does not run here. */
 const struct mf_isa *mf_isa_choose(struct mf_env *env);
 
 #endif

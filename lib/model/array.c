@@ -263,17 +263,22 @@ enum mf_status mf_values_read(struct mf_model *model, size_t index,
     if (block && !fill(block, values) && env->error.status == MF_OK)
         not_exact(env, &meta);
     mf_values_close(values);
-    if (env->error.status == MF_OK)
-        *out = &block->array;
-    else if (block)
-        mf_array_free(&block->array);
-    return env->error.status;
+    if (env->error.status != MF_OK) {
+        mf_release(env, block, block ? block->size : 0);
+        return env->error.status;
+    }
+    mf_env_hold(env);
+    *out = &block->array;
+    return MF_OK;
 }
 
 void mf_array_free(const struct mf_array *array)
 {
     struct block *block = (void *)(uintptr_t)array;
+    struct mf_env *env = block ? block->env : NULL;
 
-    if (block)
-        mf_release(block->env, block, block->size);
+    if (!block)
+        return;
+    mf_release(env, block, block->size);
+    mf_env_leave(env);
 }

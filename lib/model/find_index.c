@@ -151,8 +151,9 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
-        status = mf_fail(model->env, mf_status_of(errno), MF_NO_OFFSET,
-                         "cannot read the folder: %s", strerror(errno));
+        status =
+            mf_fail_system(model->env, mf_status_of(errno), MF_NO_OFFSET, errno,
+                           "cannot read the folder: %s", mf_errno_text(errno));
     mf_entries_end(&entries);
     return status;
 }

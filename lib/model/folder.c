@@ -102,10 +102,11 @@ static enum mf_status try_name(struct listing *listing, const char *folder,
         return MF_OK;
     found = fstatat(fd, name, &status, 0) == 0;
     if (!found && listing->folders && errno != ENOENT && errno != ELOOP)
-        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
-                       "cannot access '%s' in the folder: %s",
-                       mf_quote((struct mf_str){ name, strlen(name) }).text,
-                       strerror(errno));
+        return mf_fail_system(
+            listing->env, MF_ERR_IO, MF_NO_OFFSET, errno,
+            "cannot access '%s' in the folder: %s",
+            mf_quote((struct mf_str){ name, strlen(name) }).text,
+            mf_errno_text(errno));
     if ((found && S_ISDIR(status.st_mode)) != listing->folders)
         return MF_OK;
     link = listing->folders &&
@@ -122,16 +123,18 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
 
     mf_entries_begin(&entries, mf_open_directory(folder));
     if (entries.folder < 0)
-        return mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
-                       "cannot open the folder: %s", strerror(errno));
+        return mf_fail_system(listing->env, mf_status_of(errno), MF_NO_OFFSET,
+                              errno, "cannot open the folder: %s",
+                              mf_errno_text(errno));
     errno = 0;
     while (status == MF_OK && (name = mf_entries_next(&entries)) != NULL) {
         status = try_name(listing, folder, entries.folder, name);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
-        status = mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
-                         "cannot read the folder: %s", strerror(errno));
+        status = mf_fail_system(listing->env, mf_status_of(errno), MF_NO_OFFSET,
+                                errno, "cannot read the folder: %s",
+                                mf_errno_text(errno));
     if (status == MF_OK && listing->count == 0 && !listing->folders)
         status = add_checkpoint(listing, folder, entries.folder);
     mf_entries_end(&entries);

@@ -55,7 +55,7 @@ struct mf_model {
     const char *list;       /* path of the list that names the files, or NULL */
     struct mf_model_info info;
     struct mf_tensor_reader *reader; /* of mf_tensor_read, or NULL */
-    void (*close_reader)(struct mf_tensor_reader *reader);
+    void (*release_reader)(struct mf_tensor_reader *reader);
     bool may_be_bare;      /* as in struct mf_open_options */
     bool alone;            /* nothing lies next to it */
     bool absent;           /* the last file that was not opened */
@@ -66,7 +66,13 @@ struct mf_model {
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
     bool validated, data_validated; /* mf_model_validate(_data) has run */
+    size_t users; /* values and readers; the last to be closed releases it */
+    bool closed;
 };
+
+/* For what reads the model, and may be closed after it. */
+void mf_model_hold(struct mf_model *model);
+void mf_model_leave(struct mf_model *model);
 
 /* Opens a model of one file that a source reads, and closes the source with it
  * or after an error; name is copied. */

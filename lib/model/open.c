@@ -31,6 +31,7 @@ static struct mf_model *model_new(struct mf_env *env,
 
     if (!model)
         return NULL;
+    mf_env_hold(env);
     *model = (struct mf_model){ .env = env };
     mf_index_init(&model->index, env);
     mf_arena_init(&model->paths, env);
@@ -276,21 +277,45 @@ enum mf_status mf_model_open_source(struct mf_env *env,
     return open_path(model, mf_given_name(given), known.shards, out);
 }
 
-void mf_model_close(struct mf_model *model)
+static void release(struct mf_model *model)
 {
-    if (!model)
-        return;
+    struct mf_env *env = model->env;
+
     if (model->reader)
-        model->close_reader(model->reader);
+        model->release_reader(model->reader);
     for (size_t i = 0; i < model->file_count; i++)
         mf_source_close(&model->file[i].source);
-    mf_release(model->env, model->file,
-               model->file_room * sizeof(*model->file));
-    mf_release(model->env, model->part,
-               model->part_room * sizeof(*model->part));
+    mf_release(env, model->file, model->file_room * sizeof(*model->file));
+    mf_release(env, model->part, model->part_room * sizeof(*model->part));
     mf_seen_forget(model);
     mf_given_close(model->given);
     mf_index_release(&model->index);
     mf_arena_release(&model->paths);
-    mf_release(model->env, model, sizeof(*model));
+    mf_release(env, model, sizeof(*model));
+    mf_env_leave(env);
+}
+
+static void release_unused(struct mf_model *model)
+{
+    if (model->closed && model->users == 0)
+        release(model);
+}
+
+void mf_model_close(struct mf_model *model)
+{
+    if (!model)
+        return;
+    model->closed = true;
+    release_unused(model);
+}
+
+void mf_model_hold(struct mf_model *model)
+{
+    model->users++;
+}
+
+void mf_model_leave(struct mf_model *model)
+{
+    model->users--;
+    release_unused(model);
 }

@@ -58,6 +58,8 @@ enum mf_status mf_shard_add_context(struct mf_model *model, const char *path)
     mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
             error.message);
     env->error.rule = error.rule;
+    env->error.system = error.system;
+    mf_error_about(env, *error.path ? error.path : path);
     if (strlen(name) < sizeof(env->error.shard)) {
         env->error.file = MF_ERROR_IN_SHARD;
         memcpy(env->error.shard, name, strlen(name) + 1);

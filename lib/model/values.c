@@ -79,6 +79,8 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
         return env->error.status;
     }
     values->reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
+    values->model = model;
+    mf_model_hold(model);
     *out = values;
     return MF_OK;
 }
@@ -172,11 +174,18 @@ enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
 
 void mf_values_close(struct mf_values *values)
 {
+    struct mf_values *text;
+    struct mf_model *model;
+
     if (!values)
         return;
-    mf_values_close(values->text);
+    text = values->text;
+    model = values->model;
     mf_reader_release(&values->reader);
     values_free(values);
+    mf_values_close(text);
+    if (model)
+        mf_model_leave(model);
 }
 
 enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out)

@@ -31,6 +31,7 @@ struct mf_level {
 /* The state of all formats' readers; each uses the members it needs. */
 struct mf_values {
     struct mf_env *env;
+    struct mf_model *model; /* NULL for the text that another one reads */
     enum mf_status (*next)(struct mf_values *values, struct mf_value *out);
     struct mf_reader reader; /* within the value's span, its limit */
     uint32_t version;        /* of the file's format */

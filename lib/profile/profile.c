@@ -263,6 +263,8 @@ void mf_profile_free(struct mf_profile *profile)
 
     if (!profile)
         return;
+    if (profile->first)
+        mf_profile_env_freed(profile); /* too early: something is open */
     env = profile->env;
     mf_view_free(profile);
     mf_arena_release(&profile->arena);

@@ -52,21 +52,29 @@ enum mf_status mf_tensor_reader_open(struct mf_model *model,
     reader = reader_new(model);
     if (!reader)
         return model->env->error.status;
+    mf_model_hold(model);
     *out = reader;
     return MF_OK;
 }
 
-void mf_tensor_reader_close(struct mf_tensor_reader *reader)
+static void release(struct mf_tensor_reader *reader)
 {
-    if (!reader)
-        return;
-
     struct mf_env *env = reader->model->env;
 
     env->io.reads += reader->env.io.reads;
     env->io.bytes_read += reader->env.io.bytes_read;
     mf_release(env, reader->buffer, reader->room);
     mf_release(env, reader, sizeof(*reader));
+}
+
+void mf_tensor_reader_close(struct mf_tensor_reader *reader)
+{
+    struct mf_model *model = reader ? reader->model : NULL;
+
+    if (!reader)
+        return;
+    release(reader);
+    mf_model_leave(model);
 }
 
 const struct mf_error *
@@ -82,7 +90,7 @@ static struct mf_tensor_reader *own_reader(struct mf_model *model)
 {
     if (!model->reader) {
         model->reader = reader_new(model);
-        model->close_reader = mf_tensor_reader_close;
+        model->release_reader = release;
         if (model->reader)
             model->reader->env.timings = model->env->timings;
     }

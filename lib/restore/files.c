@@ -27,10 +27,11 @@ static enum mf_status fail(const struct mf_stage *stage, const char *what)
 {
     int error = errno;
 
-    return mf_fail(
-        stage->env, MF_ERR_OUTPUT, MF_NO_OFFSET, "folder '%s' cannot be %s: %s",
+    return mf_fail_system(
+        stage->env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
+        "folder '%s' cannot be %s: %s",
         mf_quote((struct mf_str){ stage->path, strlen(stage->path) }).text,
-        what, strerror(error));
+        what, mf_errno_text(error));
 }
 
 static enum mf_status fail_file(struct mf_env *env, const char *name,
@@ -38,8 +39,9 @@ static enum mf_status fail_file(struct mf_env *env, const char *name,
 {
     int error = errno;
 
-    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' cannot be %s: %s",
-                   name, what, strerror(error));
+    return mf_fail_system(env, MF_ERR_OUTPUT, MF_NO_OFFSET, error,
+                          "'%s' cannot be %s: %s", name, what,
+                          mf_errno_text(error));
 }
 
 /* ---- the folder ---- */

@@ -80,6 +80,7 @@ enum mf_status mf_editor_open(struct mf_env *env, const char *path,
     editor = mf_alloc(env, sizeof(*editor));
     if (!editor)
         return env->error.status;
+    mf_env_hold(env);
     *editor = (struct mf_editor){ .env = env,
                                   .lock = MF_LOCK_NONE,
                                   .options = known };
@@ -135,11 +136,15 @@ enum mf_status mf_editor_apply(struct mf_editor *editor,
 
 void mf_editor_close(struct mf_editor *editor)
 {
+    struct mf_env *env;
+
     if (!editor)
         return;
+    env = editor->env;
     mf_model_close(editor->model);
     mf_lock_close(&editor->lock);
-    mf_release(editor->env, editor, sizeof(*editor));
+    mf_release(env, editor, sizeof(*editor));
+    mf_env_leave(env);
 }
 
 enum mf_status mf_file_edit(struct mf_env *env, const char *path,

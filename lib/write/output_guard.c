@@ -301,11 +301,12 @@ static enum mf_status remove_file(struct mf_env *env, const char *path,
             mf_quote((struct mf_str){ path, strlen(path) }).text);
     if (unlink(path) == 0)
         return MF_OK;
-    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "'%s' is written; '%s' cannot be removed: %s",
-                   mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
-                   mf_quote((struct mf_str){ path, strlen(path) }).text,
-                   strerror(errno));
+    return mf_fail_system(
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
+        "'%s' is written; '%s' cannot be removed: %s",
+        mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
+        mf_quote((struct mf_str){ path, strlen(path) }).text,
+        mf_errno_text(errno));
 }
 
 enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs)

@@ -453,12 +453,12 @@ enum mf_status mf_resume_naming(struct mf_resume *resume)
         if (target->complete)
             continue;
         if (fstat(target->fd, &status) != 0)
-            return mf_fail(
-                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+            return mf_fail_system(
+                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,
                 "'%s' cannot be examined: %s",
                 mf_quote((struct mf_str){ target->path, strlen(target->path) })
                     .text,
-                strerror(errno));
+                mf_errno_text(errno));
         record.word[0] = i;
         record.word[1] = status.st_ino;
         if (mf_worklog_add(&resume->log, &record) != MF_OK)

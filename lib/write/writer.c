@@ -17,13 +17,17 @@
 
 void mf_writer_free(struct mf_writer *writer)
 {
+    struct mf_env *env;
+
     if (!writer)
         return;
+    env = writer->env;
     mf_target_abort(&writer->output.target);
     mf_draft_release(&writer->output.draft);
     mf_release(writer->env, writer->written,
                writer->written_count * sizeof(*writer->written));
-    mf_release(writer->env, writer, sizeof(*writer));
+    mf_release(env, writer, sizeof(*writer));
+    mf_env_leave(env);
 }
 
 /* ---- opening ---- */

@@ -57,6 +57,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
     writer = mf_alloc(env, sizeof(*writer));
     if (!writer)
         return env->error.status;
+    mf_env_hold(env);
     *writer = (struct mf_writer){ .env = env,
                                   .output.target = MF_TARGET_NONE,
                                   .replace = options->replace,

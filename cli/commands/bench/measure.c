@@ -3,11 +3,13 @@
  * measure.c - times and envs for modelfile bench
  */
 #include "cli/budget.h"
+
 #include "cli/commands/bench/bench.h"
 #include "cli/latency.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include <stdlib.h>
 
 struct bench_options bench_options;
 
@@ -34,6 +36,8 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     struct mf_options options = { .size = sizeof(struct mf_options),
                                   .threads = (unsigned)threads,
                                   .progress = go_on,
+                                  .isa = getenv("MODELFILE_ISA"),
+                                  .scratch_folder = getenv("TMPDIR"),
                                   .timings =
                                       run->options->timings || record_is_on() };
     struct mf_env *env;
