@@ -30,7 +30,7 @@ static struct {
 
 static void set(size_t at, uint64_t value, size_t size)
 {
-    memcpy(image.at + at, &value, size);
+    set_number(image.at + at, value, size);
 }
 
 static void seal(void)
