@@ -168,7 +168,7 @@ static long double *numbers_of(const struct made *made)
         if (made->type == MF_TYPE_F64)
             out[i] = mf_little_double(at);
         else if (made->type == MF_TYPE_I64)
-            out[i] = (int64_t)mf_little_64(at);
+            out[i] = (long double)(int64_t)mf_little_64(at);
         else if (made->type == MF_TYPE_I32)
             out[i] = (int32_t)mf_little_32(at);
     }
@@ -176,11 +176,26 @@ static long double *numbers_of(const struct made *made)
     return out;
 }
 
+/* A power of two near the largest difference of finite numbers, or near the
+ * largest number where b is NULL: divided by it, squares stay in the range of a
+ * long double that is no wider than a double. */
+static long double scale_of(const long double *a, const long double *b,
+                            size_t n)
+{
+    long double most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(a[i]) && (!b || isfinite(b[i])))
+            most = fmaxl(most, fabsl(b ? a[i] - b[i] : a[i]));
+    return most > 0 ? ldexpl(1, ilogbl(most)) : 1;
+}
+
 static struct mf_value_errors plain(const long double *a, const long double *b,
                                     size_t n)
 {
     struct mf_value_errors out = { 0 };
-    long double squares = 0, aa = 0, bb = 0, ab = 0;
+    long double of_a = scale_of(a, NULL, n), of_b = scale_of(b, NULL, n);
+    long double apart = scale_of(a, b, n), squares = 0, aa = 0, bb = 0, ab = 0;
 
     for (size_t i = 0; i < n; i++) {
         long double x = a[i], y = b[i];
@@ -198,12 +213,13 @@ static struct mf_value_errors plain(const long double *a, const long double *b,
             out.max_relative =
                 fmax(out.max_relative, (double)(fabsl(x - y) / fabsl(x)));
         out.from_zero += x == 0 && y != 0;
-        squares += (x - y) * (x - y);
-        aa += x * x;
-        bb += y * y;
-        ab += x * y;
+        squares += (x - y) / apart * ((x - y) / apart);
+        aa += x / of_a * (x / of_a);
+        bb += y / of_b * (y / of_b);
+        ab += x / of_a * (y / of_b);
     }
-    out.rmse = n ? (double)sqrtl(squares / out.count) : 0;
+    out.rmse =
+        n ? (double)(apart * sqrtl(squares / (long double)out.count)) : 0;
     out.cosine = (double)(ab / sqrtl(aa * bb));
     return out;
 }

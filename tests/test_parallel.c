@@ -271,7 +271,7 @@ static void one_large_tensor(void **state)
     static const char header[] =
         "{\"w\":{\"dtype\":\"U8\",\"shape\":[20000003],"
         "\"data_offsets\":[0,20000003]}}";
-    const uint64_t length = sizeof(header) - 1, size = 8 + length + 20000003;
+    const size_t length = sizeof(header) - 1, size = 8 + length + 20000003;
     uint8_t *file = malloc(size), first[MF_DIGEST_MAX], out[MF_DIGEST_MAX];
 
     (void)state;
@@ -322,7 +322,7 @@ static size_t put_model(void)
         put_entry(&entry);
     }
     end(TENSORS * ((ELEMENTS * 4 + 63) / 64 * 64));
-    data = get_number(image.at + AT_DATA, sizeof(data));
+    data = (size_t)get_number(image.at + AT_DATA, sizeof(data));
     for (size_t i = data; i < image.size; i++)
         image.at[i] = (uint8_t)(i * 7 & 0x3f);
     for (size_t i = 1; i <= TENSORS; i++) { /* the padding behind each */
@@ -398,7 +398,7 @@ static void numbers_in_pieces(void **state)
     char expected[512];
 
     (void)state;
-    data = get_number(image.at + AT_DATA, sizeof(data));
+    data = (size_t)get_number(image.at + AT_DATA, sizeof(data));
     second = data + (ELEMENTS * 4 + 63) / 64 * 64;
     for (size_t i = 0; i < COUNT(elements); i++)
         set(data + 4 * elements[i], 0x7fc00000, 4);
