@@ -11,6 +11,7 @@
 #                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
+#     ARCH=s390x                  for make foreign: the other processor
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
 #     PREFIX=/usr/local DESTDIR=  where make install puts things
@@ -21,9 +22,16 @@ LIBDIR  ?= $(PREFIX)/lib
 STRIP   ?= strip
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
+X86_64  := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
+# Those of the flags that the compiler knows: all or nothing.
+known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
+             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
 # What the reader's answer depends on is pinned here, not left to CFLAGS.
+# On other processors than x86-64 a char may have no sign, and for s390x -std=c11
+# makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-           -fPIC -fvisibility=hidden -ffp-contract=off
+           -fPIC -fvisibility=hidden -ffp-contract=off \
+           $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
            -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
@@ -42,8 +50,6 @@ LIBGOMP := $(or $(filter /%,$(shell $(CC) -print-file-name=libgomp.a \
 endif
 # Hardening, as far as the compiler and the linker know it; not with sanitizers.
 ifndef SAN
-known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
-             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
 each     = $(or $(call known,$(1)),$(foreach flag,$(1),$(call known,$(flag))))
 HARDEN  := -fstack-protector-strong -fstack-clash-protection -fcf-protection
 HARDEN  := $(call each,$(HARDEN))
@@ -114,7 +120,6 @@ FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm ca
 ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
-X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
 # Architectures are rows of text, which the library contains.
@@ -155,7 +160,7 @@ LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
 LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 
-.PHONY: all deps demo test check leak-check fuzz fuzz-replay bench bench-quant mutants \
+.PHONY: all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 
@@ -426,6 +431,10 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
 	    UNIT="$(THREADED)" VARIANTS= FUZZ_NAMES= \
 	    SCRIPTS="$(patsubst %,tests/%.t,diff hash quantize validate write)"
+
+# Not part of check: one processor takes a quarter of an hour or more.
+foreign: all ## builds for ARCH=s390x|arm64|armhf and tests that in an emulator
+	@BUILD=$(BUILD) sh tests/foreign.sh $(ARCH) $(FOREIGN)
 
 # Sanitized builds do not count the process's heap: this one does.
 leak-check: all ## uses models 100,000 times and sees whether anything grows

@@ -1613,7 +1613,8 @@ MF_API bool mf_writer_place(const struct mf_writer *writer, size_t index,
 
 /* Writes the next bytes of tensors in the order of their data, which is the
  * order of mf_writer_add in GGUF, of names in APR, of element sizes in
- * safetensors. */
+ * safetensors. Numbers are little-endian on any processor, but for big_endian:
+ * bytes go to the file as they are. */
 MF_API enum mf_status mf_writer_push(struct mf_writer *writer,
                                      const void *bytes, size_t size);
 

@@ -179,7 +179,7 @@ static enum mf_status read_key(struct walk *walk, char key[16])
 
     if (mf_json_text(&walk->json, key, 15, &size, &more) != MF_OK)
         return failed(walk);
-    key[more || memchr(key, 0, size) ? 0 : size] = 0;
+    key[more || memchr(key, 0, (size_t)size) ? 0 : size] = 0;
     return MF_OK;
 }
 

@@ -173,7 +173,7 @@ static enum mf_status read_field(struct st_walk *walk, struct mf_record *record,
     if (mf_json_text(json, key, sizeof(key), &size, &more) != MF_OK)
         return st_failed(walk);
     while (i < FIELD_COUNT && (more || fields[i].size != size ||
-                               memcmp(fields[i].name, key, size) != 0))
+                               memcmp(fields[i].name, key, (size_t)size) != 0))
         i++;
     if (i == FIELD_COUNT || *seen & fields[i].field)
         return skip_field(walk, record, (struct mf_str){ key, (size_t)size },

@@ -40,7 +40,7 @@ static inline void pad(void)
 
 static inline void set(size_t at, uint64_t value, size_t size)
 {
-    memcpy(image.at + at, &value, size);
+    set_number(image.at + at, value, size);
 }
 
 static inline void seal(void)

@@ -73,6 +73,7 @@ static inline void add(struct bytes *bytes, const void *from, size_t size)
 
 static inline void add_number(struct bytes *bytes, uint64_t number, size_t size)
 {
+    in_file_order(&number, 1, sizeof(number));
     add(bytes, &number, size);
 }
 

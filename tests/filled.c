@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/little.h"
+
 enum { TENSORS = 8, ROW = 4096, ALIGNMENT = 32 };
 
 static const struct type {
@@ -44,17 +46,17 @@ static uint64_t padded(uint64_t size)
 
 static void put_noise(FILE *file, uint64_t size)
 {
-    static uint64_t noise[8192];
+    static uint8_t noise[8 * 8192];
     static uint64_t state = 0x9E3779B97F4A7C15;
 
     while (size > 0) {
         size_t some = size < sizeof(noise) ? (size_t)size : sizeof(noise);
 
-        for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
+        for (size_t i = 0; i < sizeof(noise) / 8; i++) {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            noise[i] = state & 0xbfbfbfbfbfbfbfbf;
+            mf_put_little_64(noise + 8 * i, state & 0xbfbfbfbfbfbfbfbf);
         }
         fwrite(noise, 1, some, file);
         size -= some;

@@ -26,7 +26,8 @@ static inline void put(const void *bytes, size_t size)
 
 static inline void put_number(uint64_t number, size_t size)
 {
-    put(&number, size); /* little-endian machines only, as all of GGUF's */
+    set_number(image.at + image.size, number, size);
+    image.size += size;
 }
 
 static inline void fill(uint8_t *at, size_t size, unsigned number)

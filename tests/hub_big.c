@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "lib/base/little.h"
 #include "sparse.h"
 
 static const struct kind {
@@ -245,7 +246,7 @@ static void put_piece(FILE *file, const char *text, uint32_t i)
     float score = -(float)i;
     uint8_t bytes[4];
 
-    memcpy(bytes, &score, sizeof(bytes));
+    mf_put_little_float(bytes, score);
     fprintf(file, "%c%c%c%c%s%c", 1 << 3 | 2, (int)(size + 9), 1 << 3 | 2,
             (int)size, text, 2 << 3 | 5);
     fwrite(bytes, 1, sizeof(bytes), file);

@@ -22,8 +22,11 @@ static inline void put(const void *bytes, size_t size)
 /* The low bytes of a number, least significant first. */
 static inline void put_number(uint64_t value, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        put(&(uint8_t){ (uint8_t)(i < 8 ? value >> (8 * i) : 0) }, 1);
+    uint8_t bytes[64];
+
+    assert_true(size <= sizeof(bytes));
+    set_number(bytes, value, size);
+    put(bytes, size);
 }
 
 #endif

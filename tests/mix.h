@@ -94,6 +94,7 @@ static inline const char *planned_type(const struct plan *plan,
 
 static inline void write_number(FILE *file, uint32_t number)
 {
+    in_file_order(&number, 1, sizeof(number));
     assert_int_equal(fwrite(&number, sizeof(number), 1, file), 1);
 }
 
@@ -119,6 +120,7 @@ static inline void write_entry(FILE *file, const char *name, uint32_t calls,
     write_text(file, name);
     write_number(file, calls);
     write_number(file, count);
+    in_file_order(&value, 1, sizeof(value));
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(fwrite(&value, sizeof(value), 1, file), 1);
 }

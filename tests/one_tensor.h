@@ -23,8 +23,9 @@ static inline struct mf_model *tensor_in_memory(const char *type,
                              "\"data_offsets\":[0,%zu]}}",
                              type, count, count * element);
     assert_true(8 + size + count * element <= sizeof(file));
-    memcpy(file, &size, sizeof(size));
+    set_number(file, size, sizeof(size));
     memcpy(head + size, bytes, count * element);
+    in_file_order(head + size, count, element);
     assert_int_equal(mf_model_open_memory(env, "memory", file,
                                           8 + (size_t)size + count * element,
                                           NULL, &model),

@@ -60,6 +60,7 @@ static inline void put_value(const char *value, size_t size)
     } else if (memchr(value, '.', size)) {
         real = strtof(value, NULL);
         put_number(MF_VALUE_F32, 4);
+        in_file_order(&real, 1, sizeof(real));
         put(&real, sizeof(real));
     } else {
         put_number(MF_VALUE_U32, 4);

@@ -155,7 +155,7 @@ static inline struct mf_model *open_real(const char *name)
              hd, hd, m->vocab, m->experts, m->used, m->more ? m->more : "");
     make_header(m->arch, keys);
     put_tensors(m, hd);
-    memcpy(image.at + 8, &real_count, sizeof(real_count));
+    set_number(image.at + 8, real_count, sizeof(real_count));
     return open_image();
 }
 

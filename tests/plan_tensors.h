@@ -83,7 +83,7 @@ static inline struct mf_model *open_shape(const char *keys,
     if (!shape->tied)
         put_tensor("output.weight", 0, e, shape->vocab, 0);
     put_tensor("rope_freqs.weight", 0, 64, 0, 0);
-    memcpy(image.at + COUNT_AT, &tensor_count, sizeof(tensor_count));
+    set_number(image.at + COUNT_AT, tensor_count, sizeof(tensor_count));
     return open_image();
 }
 

@@ -44,6 +44,7 @@ static inline void put_bytes_field(unsigned number, const void *bytes,
 static inline void put_float_field(unsigned number, float value)
 {
     put_varint(number << 3 | 5);
+    in_file_order(&value, 1, sizeof(value));
     put(&value, sizeof(value));
 }
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/little.h"
 #include "lib/program.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -72,6 +73,39 @@ static inline uint8_t *load(const char *path, size_t *size)
     } while (got > 0 && *size == room);
     fclose(file);
     return bytes;
+}
+
+/* ---- numbers of files, on any processor ---- */
+
+/* The low bytes of a number, least significant first. */
+static inline void set_number(void *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)at)[i] = (uint8_t)(i < 8 ? value >> (8 * i) : 0);
+}
+
+static inline uint64_t get_number(const void *at, size_t size)
+{
+    uint64_t value = 0;
+
+    for (size_t i = size; i-- > 0;)
+        value = value << 8 | ((const uint8_t *)at)[i];
+    return value;
+}
+
+/* Numbers as the processor has them become those of a file, or the other way.
+ */
+static inline void in_file_order(void *at, size_t count, size_t width)
+{
+    uint8_t *bytes = at;
+
+    for (size_t i = 0; MF_HOST_IS_BIG && i < count; i++, bytes += width)
+        for (size_t k = 0; k < width / 2; k++) {
+            uint8_t byte = bytes[k];
+
+            bytes[k] = bytes[width - 1 - k];
+            bytes[width - 1 - k] = byte;
+        }
 }
 
 static inline bool has_suffix(const char *name, const char *suffix)

@@ -186,10 +186,7 @@ static void dialects_say_so(void **state)
 
 static uint64_t field(const uint8_t *bytes, size_t at, size_t size)
 {
-    uint64_t value = 0;
-
-    memcpy(&value, bytes + at, size);
-    return value;
+    return get_number(bytes + at, size);
 }
 
 static uint64_t bytes_read(const char *name, bool metadata_only)

@@ -203,7 +203,7 @@ static void check_change(unsigned flags, const struct change *row)
     begin(flags, 1, "{\"n\":1}");
     put_entry(&(struct entry){ "a", 0, 1, { 1 }, 0, 4 });
     end(4);
-    set(row->at, row->value, row->size);
+    set((size_t)row->at, row->value, (size_t)row->size);
     seal();
     if (row->status == MF_OK)
         expect_rules(row->what, row->rules);

@@ -30,7 +30,7 @@ static struct {
 
 static void set(size_t at, uint64_t value, size_t size)
 {
-    memcpy(image.at + at, &value, size);
+    set_number(image.at + at, value, size);
 }
 
 static void seal(void)
@@ -411,7 +411,7 @@ static void fields_of_the_header(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         MAKE("\x81\xa1v\x01", 8);
-        set(rows[i].at, rows[i].value, rows[i].size);
+        set((size_t)rows[i].at, rows[i].value, (size_t)rows[i].size);
         seal();
         expect_rules_at(rows[i].what, rows[i].rules,
                         rows[i].told_at ? rows[i].told_at : rows[i].at);

@@ -26,7 +26,8 @@ static void put(const void *bytes, size_t size)
 
 static void put_number(uint64_t value, size_t size)
 {
-    put(&value, size); /* on a little-endian machine */
+    in_file_order(&value, 1, sizeof(value));
+    put(&value, size);
 }
 
 struct part {
@@ -503,6 +504,7 @@ static void check_floats(const char *path, size_t number)
                                         ? (size_t)tensor.data.size
                                         : sizeof(value)),
                      MF_OK);
+    in_file_order(value, COUNT(value), sizeof(*value));
     assert_memory_equal(value, floats[number].value, sizeof(value));
     mf_model_close(model);
 }

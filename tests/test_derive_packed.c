@@ -122,10 +122,7 @@ static struct mf_derivation begin(void)
 
 static float float_at(size_t part, uint64_t at)
 {
-    float value;
-
-    memcpy(&value, image.at + start[part] + at * 4, sizeof(value));
-    return value;
+    return mf_little_float(image.at + start[part] + at * 4);
 }
 
 /* One round: weights of a shape, and scales of blocks. */
@@ -208,6 +205,7 @@ static void weights_get_their_scales(void **state)
         assert_non_null(expected);
         for (uint64_t at = 0; at < count; at++)
             expected[at] = expected_at(&s, at);
+        in_file_order(expected, (size_t)count, sizeof(*expected));
         check(mf_derive_scaled(&d, &s.how), expected,
               (size_t)count * sizeof(*expected));
         free(expected);
@@ -245,11 +243,10 @@ static void integers_are_unpacked(void **state)
         assert_non_null(expected);
         model = open_parts(parts);
         for (size_t at = 0; at < count; at++) {
-            uint32_t value = 0;
+            uint32_t value = (uint32_t)get_number(
+                image.at + start[0] + at / kinds[i].count * kinds[i].size,
+                kinds[i].size);
 
-            memcpy(&value,
-                   image.at + start[0] + at / kinds[i].count * kinds[i].size,
-                   kinds[i].size);
             value >>= at % kinds[i].count * kinds[i].bits;
             expected[at] = (uint8_t)(value & ((1U << kinds[i].bits) - 1));
         }

@@ -25,7 +25,8 @@ static void put(const void *bytes, size_t size)
 
 static void put_number(uint64_t value, size_t size)
 {
-    put(&value, size); /* on a little-endian machine */
+    in_file_order(&value, 1, sizeof(value));
+    put(&value, size);
 }
 
 struct part {

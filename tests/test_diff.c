@@ -243,12 +243,13 @@ static void a_scale_is_that_of_all_parts(void **state)
     struct mf_model *a, *b;
 
     (void)state;
-    memcpy(q8, &(float){ 0.5F }, 4);
+    mf_put_little_float(q8, 0.5F);
     for (int i = 0; i < NUMBERS; i++) {
         q8[4 + i] = (uint8_t)(i % 255 - 127);
         f32[i] = (float)(i % 255 - 127) / 2;
     }
     f32[NUMBERS - 1] += 3;
+    in_file_order(f32, NUMBERS, sizeof(*f32));
     put_apr(129, q8, sizeof(q8));
     memcpy(first, image.at, image.size);
     a = open_bytes(env, first, image.size);

@@ -163,31 +163,39 @@ static long double *numbers_of(const struct made *made)
     assert_non_null(out);
     for (size_t i = 0; i < count; i++) {
         const uint8_t *at = made->bytes + i * mf_types[made->type].bytes;
-        int64_t integer;
-        int32_t word;
-        double number;
 
         out[i] = floats[i];
-        if (made->type == MF_TYPE_F64) {
-            memcpy(&number, at, sizeof(number));
-            out[i] = number;
-        } else if (made->type == MF_TYPE_I64) {
-            memcpy(&integer, at, sizeof(integer));
-            out[i] = integer;
-        } else if (made->type == MF_TYPE_I32) {
-            memcpy(&word, at, sizeof(word));
-            out[i] = word;
-        }
+        if (made->type == MF_TYPE_F64)
+            out[i] = mf_little_double(at);
+        else if (made->type == MF_TYPE_I64)
+            out[i] = (long double)(int64_t)mf_little_64(at);
+        else if (made->type == MF_TYPE_I32)
+            out[i] = (int32_t)mf_little_32(at);
     }
     free(floats);
     return out;
+}
+
+/* A power of two near the largest difference of finite numbers, or near the
+ * largest number where b is NULL: divided by it, squares stay in the range of a
+ * long double that is no wider than a double. */
+static long double scale_of(const long double *a, const long double *b,
+                            size_t n)
+{
+    long double most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(a[i]) && (!b || isfinite(b[i])))
+            most = fmaxl(most, fabsl(b ? a[i] - b[i] : a[i]));
+    return most > 0 ? ldexpl(1, ilogbl(most)) : 1;
 }
 
 static struct mf_value_errors plain(const long double *a, const long double *b,
                                     size_t n)
 {
     struct mf_value_errors out = { 0 };
-    long double squares = 0, aa = 0, bb = 0, ab = 0;
+    long double of_a = scale_of(a, NULL, n), of_b = scale_of(b, NULL, n);
+    long double apart = scale_of(a, b, n), squares = 0, aa = 0, bb = 0, ab = 0;
 
     for (size_t i = 0; i < n; i++) {
         long double x = a[i], y = b[i];
@@ -205,12 +213,13 @@ static struct mf_value_errors plain(const long double *a, const long double *b,
             out.max_relative =
                 fmax(out.max_relative, (double)(fabsl(x - y) / fabsl(x)));
         out.from_zero += x == 0 && y != 0;
-        squares += (x - y) * (x - y);
-        aa += x * x;
-        bb += y * y;
-        ab += x * y;
+        squares += (x - y) / apart * ((x - y) / apart);
+        aa += x / of_a * (x / of_a);
+        bb += y / of_b * (y / of_b);
+        ab += x / of_a * (y / of_b);
     }
-    out.rmse = n ? (double)sqrtl(squares / out.count) : 0;
+    out.rmse =
+        n ? (double)(apart * sqrtl(squares / (long double)out.count)) : 0;
     out.cosine = (double)(ab / sqrtl(aa * bb));
     return out;
 }
@@ -267,6 +276,13 @@ static struct made noisy(enum mf_type type, uint64_t rows, uint64_t columns)
     return made;
 }
 
+/* A row of numbers as the processor has them; they become those of a file. */
+static struct made made_of(enum mf_type type, void *numbers, uint64_t count)
+{
+    in_file_order(numbers, (size_t)count, mf_types[type].bytes);
+    return (struct made){ type, { 1, count }, numbers };
+}
+
 /* The same numbers as f32, each a little off, and some of them odd. */
 static struct made nearly(const struct made *like)
 {
@@ -280,6 +296,7 @@ static struct made nearly(const struct made *like)
         if (noise() % 50 == 0)
             at[i] = odd[noise() % COUNT(odd)];
     }
+    in_file_order(at, (size_t)elements(like), sizeof(*at));
     made.bytes = (uint8_t *)at;
     return made;
 }
@@ -342,6 +359,8 @@ static struct mf_value_errors apart(const float *a, const float *b, size_t n)
 
     memcpy(x, a, n * sizeof(*x));
     memcpy(y, b, n * sizeof(*y));
+    in_file_order(x, n, sizeof(*x));
+    in_file_order(y, n, sizeof(*y));
     found = one_pair(env, "a.gguf", &one, "b.gguf", &two);
     assert_int_equal(found.what, MF_DIFFERS_DATA);
     assert_string_equal(found.why, "");
@@ -351,29 +370,31 @@ static struct mf_value_errors apart(const float *a, const float *b, size_t n)
 /* Each was the same float as the other. */
 static void numbers_beyond_floats_differ(void **state)
 {
-    double three[] = { 3, -1e300 }, more[] = { 3 + 1e-9, -1e300 };
+    const double a_little_more = 3 + 1e-9;
+    double three[] = { 3, -1e300 }, more[] = { a_little_more, -1e300 };
+    double small[] = { -1, 3 };
     int64_t large[] = { -172064161, 3 }, next[] = { -172064160, 3 };
-    struct made a = { MF_TYPE_F64, { 1, 2 }, (uint8_t *)three };
-    struct made b = { MF_TYPE_F64, { 1, 2 }, (uint8_t *)more };
+    int64_t one[] = { 1, 3 };
+    struct made a = made_of(MF_TYPE_F64, three, 2);
+    struct made b = made_of(MF_TYPE_F64, more, 2);
     struct mf_value_errors errors =
         one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
 
     (void)state;
     assert_int_equal(errors.count, 2);
     assert_int_equal(errors.inf_a + errors.inf_b, 0);
-    assert_true(errors.max_absolute == more[0] - 3);
-    check_near("rmse", errors.rmse, (more[0] - 3) / sqrt(2));
+    assert_true(errors.max_absolute == a_little_more - 3);
+    check_near("rmse", errors.rmse, (a_little_more - 3) / sqrt(2));
     assert_true(errors.cosine == 1);
-    a = (struct made){ MF_TYPE_I64, { 1, 2 }, (uint8_t *)large };
-    b = (struct made){ MF_TYPE_I64, { 1, 2 }, (uint8_t *)next };
+    a = made_of(MF_TYPE_I64, large, 2);
+    b = made_of(MF_TYPE_I64, next, 2);
     errors = one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
     assert_true(errors.max_absolute == 1);
     check_near("relative", errors.max_relative, 1 / 172064161.0);
     check_near("rmse", errors.rmse, 1 / sqrt(2));
     /* Small ones, and another type: 3 and 3 are equal, 1 is apart from -1. */
-    large[0] = 1;
-    more[0] = -1, more[1] = 3;
-    b = (struct made){ MF_TYPE_F64, { 1, 2 }, (uint8_t *)more };
+    a = made_of(MF_TYPE_I64, one, 2);
+    b = made_of(MF_TYPE_F64, small, 2);
     errors = one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
     assert_true(errors.max_absolute == 2);
     check_near("cosine", errors.cosine, 0.8);

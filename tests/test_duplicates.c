@@ -42,8 +42,8 @@ static void make_a_collision(uint8_t *a, uint8_t *b, size_t size)
     uint64_t twin[2] = { secret[0] + moved, secret[1] - moved };
 
     for (size_t i = 0; i < 2; i++) {
-        memcpy(a + 64 * i, &secret[i], 8);
-        memcpy(b + 64 * i, &twin[i], 8);
+        mf_put_little_64(a + 64 * i, secret[i]);
+        mf_put_little_64(b + 64 * i, twin[i]);
     }
     assert_memory_not_equal(a, b, size);
 }

@@ -85,6 +85,7 @@ static void *make_noise(size_t numbers)
         noise = noise * 1664525 + 1013904223; /* of Numerical Recipes */
         out[i] = (uint16_t)(noise >> 16 & 0xbbff);
     }
+    in_file_order(out, numbers, sizeof(*out));
     return out;
 }
 

@@ -78,7 +78,7 @@ static void check_tensors(struct mf_model *model, struct mf_env *env,
         fail_msg("%s", mf_env_error(env)->message);
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
         digest_at_once(info->kind, image.at + tensor.data.offset,
-                       tensor.data.size, expected);
+                       (size_t)tensor.data.size, expected);
         assert_memory_equal(digests + i * info->size, expected, info->size);
     }
     free(digests);
@@ -136,7 +136,8 @@ static void whole_is_one_after_the_other(void **state)
     (void)state;
     XXH64_reset(all, 0);
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
-        XXH64_update(all, image.at + tensor.data.offset, tensor.data.size);
+        XXH64_update(all, image.at + tensor.data.offset,
+                     (size_t)tensor.data.size);
     XXH64_canonicalFromHash(&expected, XXH64_digest(all));
     assert_int_equal(mf_model_hash_data(model, MF_XXH64, out), MF_OK);
     assert_memory_equal(out, expected.digest, sizeof(expected.digest));

@@ -95,15 +95,15 @@ static uint32_t crc_of(const struct listing *listing,
         &listing->model->index.tensor[tensor->record];
     const struct mf_source *source =
         tensor->made ? tensor->made : &listing->model->file[0].source;
-    uint64_t offset = tensor->made ? 0 : record->offset, size = 1;
+    uint64_t offset = tensor->made ? 0 : record->offset;
     bool is_f32 = tensor->from == MF_TYPE_F32;
+    size_t size = is_f32 ? 4 : 2;
     uint32_t crc = 0;
     uint8_t *bytes;
 
     assert_true(is_f32 || tensor->from == MF_TYPE_BF16);
     for (uint32_t i = 0; i < tensor->rank; i++)
-        size *= tensor->dim[i];
-    size *= is_f32 ? 4 : 2;
+        size *= (size_t)tensor->dim[i];
     bytes = malloc(size);
     assert_non_null(bytes);
     assert_int_equal(mf_source_read(env, source, offset, bytes, size), MF_OK);

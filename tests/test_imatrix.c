@@ -148,6 +148,7 @@ static enum mf_status give(void *user, size_t tensor, uint64_t offset,
     const struct sums *sums = user;
 
     memcpy(buffer, (const char *)sums[tensor].values + offset, size);
+    mf_order_floats(buffer, size / sizeof(float));
     return MF_OK;
 }
 
@@ -342,7 +343,7 @@ static void old_ones_that_lie_are_refused(void **state)
         uint32_t was;
 
         memcpy(&was, bytes + lies[i].at, 4);
-        memcpy(bytes + lies[i].at, &lies[i].number, 4);
+        set_number(bytes + lies[i].at, lies[i].number, 4);
         save(path, bytes, size);
         refuse(strncmp(lies[i].message, "not a", 5) == 0 ? MF_ERR_FORMAT
                                                          : MF_ERR_CORRUPT,

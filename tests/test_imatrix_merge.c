@@ -114,7 +114,7 @@ static void new_ones_are_survived(void **state)
 static void large_ones_are_whole(void **state)
 {
     FILE *file = fopen(in, "wb");
-    const uint32_t head[] = { 1, 8 }, rest[] = { 3, 100000 };
+    uint32_t head[] = { 1, 8 }, rest[] = { 3, 100000 };
     const char *paths[] = { in, in };
     struct mf_imatrix_merge_options options = { .size = sizeof(options) };
     struct mf_imatrix_merge_result result;
@@ -124,12 +124,15 @@ static void large_ones_are_whole(void **state)
 
     (void)state;
     assert_non_null(file);
+    in_file_order(head, 2, 4);
+    in_file_order(rest, 2, 4);
     fwrite(head, 4, 2, file);
     fwrite("a.weight", 1, 8, file);
     fwrite(rest, 4, 2, file);
     for (uint32_t i = 0; i < 100000; i++) {
         float value = (float)(i % 7);
 
+        in_file_order(&value, 1, 4);
         fwrite(&value, 4, 1, file);
     }
     assert_int_equal(fclose(file), 0);

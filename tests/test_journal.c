@@ -163,12 +163,12 @@ static void tensor_data(void **state)
     for (size_t f = 0; f < COUNT(formats); f++) {
         struct span part[2];
         struct mf_model *model;
-        uint64_t start;
+        size_t start;
 
         make_pair(formats[f], &pair);
         save(pair.path, pair.old, pair.size);
         assert_int_equal(mf_model_open(env, pair.path, NULL, &model), MF_OK);
-        start = mf_model_info(model)->data_offset;
+        start = (size_t)mf_model_info(model)->data_offset;
         mf_model_close(model);
         part[0] = pair.part[0];
         part[1] = (struct span){ start, start + 4 };

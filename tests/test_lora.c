@@ -19,6 +19,12 @@ static void put(const void *bytes, size_t size)
     file.size += size;
 }
 
+static void put_number(uint64_t value, size_t size)
+{
+    in_file_order(&value, 1, sizeof(value));
+    put(&value, size);
+}
+
 struct part {
     const char *name;
     uint64_t rows, columns; /* of f32 */
@@ -51,11 +57,15 @@ static void save_parts(const char *name, const struct part *parts, size_t count)
     }
     header[used++] = '}';
     file.size = 0;
-    put(&(uint64_t){ used }, 8);
+    put_number(used, 8);
     put(header, used);
     for (size_t i = 0; i < count; i++)
-        for (uint64_t j = 0; j < parts[i].rows * parts[i].columns; j++)
-            put(&(float){ value_at(i, j) }, 4);
+        for (uint64_t j = 0; j < parts[i].rows * parts[i].columns; j++) {
+            float value = value_at(i, j);
+
+            in_file_order(&value, 1, sizeof(value));
+            put(&value, sizeof(value));
+        }
     save(scratch_path(name), file.at, file.size);
 }
 
@@ -109,20 +119,18 @@ static void must_be_merged(const char *name, float scale)
 {
     size_t size;
     uint8_t *bytes = load(scratch_path(name), &size);
-    uint64_t head;
-    const uint8_t *data;
+    const uint8_t *data = bytes + 8 + get_number(bytes, 8);
 
-    memcpy(&head, bytes, 8);
-    data = bytes + 8 + head;
     for (uint64_t i = 0; i < ROWS * COLUMNS; i++) {
-        float got, want = expected(i / COLUMNS, i % COLUMNS, scale);
+        float want = expected(i / COLUMNS, i % COLUMNS, scale);
 
-        memcpy(&got, data + i * 4, 4);
-        assert_memory_equal(&got, &want, 4);
+        in_file_order(&want, 1, 4);
+        assert_memory_equal(data + i * 4, &want, 4);
     }
     for (uint64_t i = 0; i < 16; i++) { /* the other tensor stays */
         float want = value_at(1, i);
 
+        in_file_order(&want, 1, 4);
         assert_memory_equal(data + (ROWS * COLUMNS + i) * 4, &want, 4);
     }
     free(bytes);
@@ -408,6 +416,7 @@ static void test_whole(void **state)
     for (uint64_t i = 0; i < 16; i++) {
         float want = value_at(0, i);
 
+        in_file_order(&want, 1, 4);
         assert_memory_equal(bytes + size - (16 - i) * 4, &want, 4);
     }
     free(bytes);
@@ -520,6 +529,8 @@ static void test_adapter(void **state)
         float of_a = value_at(0, i);
         float of_b = value_at(1, order[i / 2] * 2 + i % 2);
 
+        in_file_order(&of_a, 1, 4);
+        in_file_order(&of_b, 1, 4);
         assert_memory_equal(bytes + a.data.offset + i * 4, &of_a, 4);
         assert_memory_equal(bytes + b.data.offset + i * 4, &of_b, 4);
     }

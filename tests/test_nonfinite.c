@@ -247,8 +247,7 @@ static void first_of_many(void **state)
     memcpy(bytes + 8, header, strlen(header));
     bytes[0] = (uint8_t)(head - 8);
     for (size_t i = 12345; i < NUMBERS; i += 1000)
-        memcpy(bytes + head + i * sizeof(infinite), &infinite,
-               sizeof(infinite));
+        mf_put_little_32(bytes + head + i * sizeof(infinite), infinite);
     save(scratch_path("many.safetensors"), bytes, head + data);
     free(bytes);
     for (unsigned threads = 1; threads < 8; threads += 3) {

@@ -271,12 +271,12 @@ static void one_large_tensor(void **state)
     static const char header[] =
         "{\"w\":{\"dtype\":\"U8\",\"shape\":[20000003],"
         "\"data_offsets\":[0,20000003]}}";
-    const uint64_t length = sizeof(header) - 1, size = 8 + length + 20000003;
+    const size_t length = sizeof(header) - 1, size = 8 + length + 20000003;
     uint8_t *file = malloc(size), first[MF_DIGEST_MAX], out[MF_DIGEST_MAX];
 
     (void)state;
     assert_non_null(file);
-    memcpy(file, &length, 8);
+    set_number(file, length, 8);
     memcpy(file + 8, header, length);
     for (uint64_t i = 8 + length; i < size; i++)
         file[i] = (uint8_t)(i * i >> 7);
@@ -322,7 +322,7 @@ static size_t put_model(void)
         put_entry(&entry);
     }
     end(TENSORS * ((ELEMENTS * 4 + 63) / 64 * 64));
-    memcpy(&data, image.at + AT_DATA, sizeof(data));
+    data = (size_t)get_number(image.at + AT_DATA, sizeof(data));
     for (size_t i = data; i < image.size; i++)
         image.at[i] = (uint8_t)(i * 7 & 0x3f);
     for (size_t i = 1; i <= TENSORS; i++) { /* the padding behind each */
@@ -385,7 +385,7 @@ static void checksum_in_pieces(void **state)
     snprintf(expected, sizeof(expected),
              "APR-FOOTER %zu checksum mismatch: the footer has %08x, the "
              "file's bytes give %08x\n",
-             crc_at, *(uint32_t *)(void *)(image.at + crc_at),
+             crc_at, (uint32_t)get_number(image.at + crc_at, 4),
              mf_crc32(0, image.at, crc_at));
     expect_findings(expected);
 }
@@ -398,7 +398,7 @@ static void numbers_in_pieces(void **state)
     char expected[512];
 
     (void)state;
-    memcpy(&data, image.at + AT_DATA, sizeof(data));
+    data = (size_t)get_number(image.at + AT_DATA, sizeof(data));
     second = data + (ELEMENTS * 4 + 63) / 64 * 64;
     for (size_t i = 0; i < COUNT(elements); i++)
         set(data + 4 * elements[i], 0x7fc00000, 4);

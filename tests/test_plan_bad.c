@@ -195,7 +195,7 @@ static void a_tensor_without_a_size_is_named(void **state)
     tensor_count = tensor_end = 0;
     put_tensor("token_embd.weight", 0, 64, 128, 0);
     put_tensor("output.weight", 0, UINT64_C(1) << 62, 2, 0);
-    memcpy(image.at + COUNT_AT, &tensor_count, sizeof(tensor_count));
+    set_number(image.at + COUNT_AT, tensor_count, sizeof(tensor_count));
     model = open_image();
     assert_int_equal(mf_plan(model, NULL, &plan), MF_OK);
     assert_true(plan.line[MF_PLAN_WEIGHTS] == MF_PLAN_UNKNOWN);

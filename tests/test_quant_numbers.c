@@ -128,11 +128,14 @@ static void every_power_of_two(void **state)
 
 /* ---- numbers of C ---- */
 
-static float decode_one(enum mf_type type, const void *number)
+static float decode_one(enum mf_type type, const void *number, size_t size)
 {
+    uint8_t bytes[8];
     float got;
 
-    mf_codec_of(mf_isas, type)->decode(number, &got, 1);
+    memcpy(bytes, number, size);
+    in_file_order(bytes, 1, size);
+    mf_codec_of(mf_isas, type)->decode(bytes, &got, 1);
     return got;
 }
 
@@ -141,8 +144,8 @@ static float decode_one(enum mf_type type, const void *number)
         const type numbers[] = { __VA_ARGS__ };                                \
                                                                                \
         for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)        \
-            assert_true(decode_one(MF_TYPE_##TYPE, &numbers[i]) ==             \
-                        (float)numbers[i]);                                    \
+            assert_true(decode_one(MF_TYPE_##TYPE, &numbers[i],                \
+                                   sizeof(type)) == (float)numbers[i]);        \
     } while (0)
 
 static void numbers_are_rounded_to_floats(void **state)
@@ -153,14 +156,15 @@ static void numbers_are_rounded_to_floats(void **state)
     CHECK(I8, int8_t, 0, 1, -1, INT8_MIN, INT8_MAX);
     CHECK(I16, int16_t, 0, -1, INT16_MIN, INT16_MAX);
     CHECK(I32, int32_t, 0, -1, INT32_MIN, INT32_MAX, 16777217, -16777219);
-    CHECK(I64, int64_t, 0, -1, INT64_MIN, INT64_MAX, 16777217, 1L << 40);
+    CHECK(I64, int64_t, 0, -1, INT64_MIN, INT64_MAX, 16777217,
+          INT64_C(1) << 40);
     CHECK(U8, uint8_t, 0, UINT8_MAX);
     CHECK(U16, uint16_t, 0, UINT16_MAX);
     CHECK(U32, uint32_t, 0, UINT32_MAX, 0x80000001);
-    CHECK(U64, uint64_t, 0, UINT64_MAX, 1UL << 63);
+    CHECK(U64, uint64_t, 0, UINT64_MAX, UINT64_C(1) << 63);
     CHECK(F64, double, 0.1, -1e300, 1e-300, DBL_MAX, 1e-40);
-    assert_true(decode_one(MF_TYPE_F64, &tie) == 1);
-    assert_true(decode_one(MF_TYPE_F64, &above) == 1 + 0x1p-22f);
+    assert_true(decode_one(MF_TYPE_F64, &tie, sizeof(tie)) == 1);
+    assert_true(decode_one(MF_TYPE_F64, &above, sizeof(above)) == 1 + 0x1p-22f);
 }
 
 /* ---- mxfp4's exponent ---- */

@@ -48,6 +48,18 @@ static float *make_numbers(size_t tensor)
     return out;
 }
 
+static void write_numbers(struct mf_writer *writer, struct mf_env *env,
+                          size_t tensor)
+{
+    size_t count = count_of(tensor);
+
+    in_file_order(numbers[tensor], count, sizeof(float));
+    assert_int_equal(mf_writer_write_at(writer, env, tensor, 0, numbers[tensor],
+                                        count * sizeof(float)),
+                     MF_OK);
+    in_file_order(numbers[tensor], count, sizeof(float));
+}
+
 static int make_source(void **state)
 {
     struct mf_env *env = mf_env_new(NULL);
@@ -74,9 +86,7 @@ static int make_source(void **state)
     assert_int_equal(mf_writer_open(writer, scratch_path("in.safetensors")),
                      MF_OK);
     for (size_t i = 0; i < COUNT(tensors); i++)
-        assert_int_equal(mf_writer_write_at(writer, env, i, 0, numbers[i],
-                                            count_of(i) * sizeof(float)),
-                         MF_OK);
+        write_numbers(writer, env, i);
     assert_int_equal(mf_writer_commit(writer), MF_OK);
     mf_writer_free(writer);
     mf_env_free(env);
@@ -152,6 +162,7 @@ static void they_are_as_if_taken_whole(const char *name, enum mf_type type)
             assert_true(expected && floats);
             codec->encode(numbers[i], NULL, expected, count);
             codec->decode(expected, floats, count);
+            in_file_order(floats, count, sizeof(*floats));
             found = stored(out, tensors[i].name, &found_size);
             assert_int_equal(found_size, size);
             assert_memory_equal(found, expected, size);

@@ -73,6 +73,7 @@ static void make_input(const char *path, float first)
     for (int i = 0; i < TENSORS; i++) {
         for (size_t k = 0; k < COUNT(numbers); k++)
             numbers[k] = first + (float)(k * 37 % 1009) / (float)(i + 3);
+        mf_order_floats(numbers, COUNT(numbers));
         must(env, mf_writer_push(writer, numbers, sizeof(numbers)));
     }
     must(env, mf_writer_commit(writer));

@@ -43,8 +43,7 @@ static struct file make_file(size_t count, size_t form)
     }
     at += (size_t)sprintf(file.bytes + at, "}");
     size = at - 8;
-    memcpy(file.bytes, &size, 8); /* every machine this is tested on is
-                                     little-endian */
+    set_number(file.bytes, size, 8);
     file.bytes = realloc(file.bytes, at + begin);
     assert_non_null(file.bytes);
     memset(file.bytes + at, 0, begin);
@@ -102,7 +101,7 @@ static enum mf_status second_tensor(const char *description)
         description);
     enum mf_status status;
 
-    memcpy(bytes, &size, 8);
+    set_number(bytes, size, 8);
     status =
         mf_model_open_memory(env, "m", bytes, 8 + (size_t)size, NULL, &model);
     if (status != MF_OK)
@@ -165,10 +164,7 @@ static uint64_t bytes_read_by(struct file file)
 
 static uint64_t header_of(struct file file)
 {
-    uint64_t size;
-
-    memcpy(&size, file.bytes, 8);
-    return 8 + size;
+    return 8 + get_number(file.bytes, 8);
 }
 
 static void a_header_is_read_twice_at_most(void **state)
@@ -229,7 +225,7 @@ static struct file repeat(const char *item)
 
     assert_non_null(file.bytes);
     memset(file.bytes, ' ', file.size);
-    memcpy(file.bytes, &size, 8);
+    set_number(file.bytes, size, 8);
     file.bytes[8] = '{';
     for (; at + length + 100 < file.size; at += length)
         memcpy(file.bytes + at, item, length);

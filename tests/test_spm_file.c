@@ -337,7 +337,7 @@ static void too_many(void **state)
     assert_non_null(pieces);
     for (uint32_t i = 0; i < 6000000; i++) {
         memcpy(pieces + 7 * (size_t)i, "\x0a\x05\x0a\x03", 4);
-        memcpy(pieces + 7 * (size_t)i + 4, &i, 3);
+        set_number(pieces + 7 * (size_t)i + 4, i, 3);
     }
     mf_source_open_memory("tokenizer.model", pieces, 7 * (size_t)6000000,
                           &source);

@@ -104,7 +104,7 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
     /* Data bytes are not read: flipping them would test nothing. */
     if (try(bytes, size, &info) == MF_OK && info.data_offset > 0 &&
         info.data_offset < size)
-        end = info.data_offset;
+        end = (size_t)info.data_offset;
     for (size_t at = 0; at < end; at = next_place(bytes, end, at))
         for (size_t m = 0; m < count; m++) {
             copy[at] = bytes[at] ^ masks[m];

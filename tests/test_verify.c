@@ -36,6 +36,7 @@ static enum mf_status make_numbers(void *user, size_t tensor, uint64_t offset,
         noise = noise * 1664525 + 1013904223;
         out[i] = (float)(int32_t)noise * 0x1p-34f;
     }
+    mf_order_floats(out, size / sizeof(*out));
     return MF_OK;
 }
 
@@ -82,6 +83,7 @@ static void make_matrix(const char *path)
         for (uint64_t k = 0; k < count; k++) {
             float value = weight_of(k);
 
+            in_file_order(&value, 1, sizeof(value));
             assert_int_equal(fwrite(&value, sizeof(value), 1, file), 1);
         }
     }
@@ -373,6 +375,7 @@ static void an_older_encoder_is_recognized(void **state)
     were = load(source_path, &size);
     find_older(MF_TYPE_IQ1_M, row, blocks);
     memcpy(source + place, row, sizeof(row));
+    in_file_order(source + place, COLUMNS, sizeof(float));
     save(source_path, source, size);
     check_older("iq1_m", blocks, 2 * mf_types[MF_TYPE_IQ1_M].bytes);
     save(source_path, were, size);
@@ -402,6 +405,7 @@ static void a_row_without_an_encoding_fails_its_tensor(void **state)
     place += 3 * COLUMNS * sizeof(float) + 100;
     memcpy(saved, source + place, sizeof(huge));
     memcpy(source + place, &huge, sizeof(huge));
+    in_file_order(source + place, 1, sizeof(huge));
     save(source_path, source, source_size);
     for (unsigned threads = 1; threads < 4; threads++) {
         answer = verify(bytes, size, matrix_path, threads);

@@ -127,7 +127,9 @@ static inline void add_entry(const struct mf_entry *entry)
     add("> ");
     add(entry->key.at);
     add("\t");
-    snprintf(number, sizeof(number), "%" PRIu64, entry->number.u64);
+    snprintf(number, sizeof(number), "%" PRIu64,
+             entry->type == MF_VALUE_BOOL ? (uint64_t)entry->number.boolean
+                                          : entry->number.u64);
     if (entry->type == MF_VALUE_STRING)
         add_bytes(entry->text);
     else if (entry->type == MF_VALUE_BOOL)

@@ -103,7 +103,9 @@ static inline enum mf_status show_event(void *user,
              (size_t)snprintf(number, sizeof(number), "%g", value->number.f64));
     else
         show(number, (size_t)snprintf(number, sizeof(number), "%" PRId64,
-                                      value->number.i64));
+                                      value->type == MF_VALUE_BOOL
+                                          ? (int64_t)value->number.boolean
+                                          : value->number.i64));
     if (!value->more) {
         show("|", 1);
         ++*items;

@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/little.h"
 #include "lib/base/timings.h"
 
 /* Parts of the buffer begin on a cache line, so each of three may take up to a
@@ -222,7 +223,7 @@ static uint8_t *encode_part(struct mf_env *env,
     assert(numbers > 0 && recoding->head == sizeof(scale));
     floats[numbers] = recoding->largest;
     recoding->encode->encode(floats, NULL, out, numbers + 1);
-    memcpy(&scale, out, sizeof(scale));
+    scale = mf_little_float(out);
     out += sizeof(scale);
     mf_timed_end(env, timed);
     if (!recoding->check)

@@ -327,9 +327,9 @@ static void join_slices(struct hash *hash)
         const struct mf_slice *slice = &hash->slices.at[i];
         uint8_t *out = hash->digests + slice->thing * hash->size;
 
-        crc = slice->from == 0 ? (uint32_t)slice->found
-                               : mf_crc32_join(crc, (uint32_t)slice->found,
-                                               (size_t)slice->size);
+        crc = slice->from == 0
+                  ? (uint32_t)slice->found
+                  : mf_crc32_join(crc, (uint32_t)slice->found, slice->size);
         for (int k = 0; k < 4; k++)
             out[k] = (uint8_t)(crc >> (24 - 8 * k));
     }

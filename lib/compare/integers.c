@@ -5,7 +5,6 @@
 #include "lib/compare/integers.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SIGN ((uint64_t)1 << 63)
 

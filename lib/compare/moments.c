@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/little.h"
+
 /* Sums that are independent of each other keep the processor busy; their number
  * is part of the result, and the same for every processor. */
 #define LANES   8
@@ -203,8 +205,9 @@ void mf_moments_doubles(struct mf_moments *sum, struct mf_batch *batch,
     for (size_t i = 0, some; i < count; i += some) {
         some = MF_MOMENTS_BATCH - batch->count;
         some = count - i < some ? count - i : some;
-        memcpy(batch->at + batch->count, bytes + i * sizeof(double),
-               some * sizeof(double));
+        for (size_t k = 0; k < some; k++)
+            batch->at[batch->count + k] =
+                mf_little_double(bytes + (i + k) * sizeof(double));
         batch->count += some;
         if (batch->count == MF_MOMENTS_BATCH)
             mf_moments_flush(sum, batch);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/little.h"
 #include "lib/base/timings.h"
 #include "lib/compare/integers.h"
 #include "lib/compare/moments.h"
@@ -61,7 +62,7 @@ static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
     const struct mf_recoding *recoding = &piece->recoding;
     size_t numbers = mf_recoding_numbers(recoding, row, rows);
     const uint8_t *bytes = worker->buffer;
-    const void *floats = NULL;
+    void *floats = NULL;
     struct mf_timed timed;
 
     if (!mf_type_is_integer(recoding->from) && recoding->from != MF_TYPE_F64) {
@@ -69,6 +70,7 @@ static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
             mf_recode(&worker->env, recoding, worker->buffer, rows, row, NULL);
         if (!floats)
             return worker->env.error.status;
+        mf_order_floats(floats, numbers);
     }
     timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
     if (floats)

@@ -4,8 +4,7 @@
  */
 #include "lib/compare/wide.h"
 
-#include <string.h>
-
+#include "lib/base/little.h"
 #include "lib/compare/integers.h"
 
 bool mf_type_is_wide(enum mf_type type)
@@ -64,7 +63,7 @@ static void widen(enum mf_type type, const uint8_t *bytes, struct mf_wide *out,
 
     for (size_t i = 0; i < count; i++)
         if (type == MF_TYPE_F64) {
-            memcpy(&out[i].high, bytes + i * size, size);
+            out[i].high = mf_little_double(bytes + i * size);
             out[i].low = 0;
         } else {
             out[i] = widen_integer(type, bytes + i * size);

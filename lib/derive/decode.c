@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdalign.h>
 
+#include "lib/base/little.h"
 #include "lib/codec/codecs.h"
 #include "lib/derive/node.h"
 
@@ -34,6 +35,7 @@ static bool read_block(const struct decode *decode, struct mf_span part,
         return false;
     decode->codec->decode(bytes, x, type->block);
     memcpy(into, x + within, (size_t)part.size * sizeof(float));
+    mf_order_floats(into, (size_t)part.size);
     return true;
 }
 

@@ -233,8 +233,8 @@ const struct mf_derived *mf_derive_floats(const struct mf_derivation *d,
 {
     struct mf_shape shape = { .rank = 1, .dim = { count } };
     struct made *made =
-        mf_derived_new(d, sizeof(*made) + count * sizeof(*values), &made_ops,
-                       MF_TYPE_F32, &shape);
+        mf_derived_new(d, sizeof(*made) + (size_t)count * sizeof(*values),
+                       &made_ops, MF_TYPE_F32, &shape);
 
     for (uint64_t i = 0; made && i < count; i++) {
         uint32_t bits;

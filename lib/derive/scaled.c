@@ -9,6 +9,7 @@
 #include <stdalign.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/little.h"
 #include "lib/codec/codecs.h"
 #include "lib/derive/node.h"
 
@@ -187,6 +188,7 @@ static bool read(const struct mf_derived *node, struct mf_span elements,
                 scaled, &part, &windows, x, room))
             return false;
         memcpy(into, x, part.count * sizeof(*x));
+        mf_order_floats(into, part.count);
         from += part.count * size;
         into += part.count * sizeof(*x);
         elements.offset += part.count;

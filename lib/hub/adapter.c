@@ -28,7 +28,8 @@ static enum mf_status put_tokens(struct mf_draft *draft,
                              "'adapter_config.json': 'invocation_string' "
                              "without '" TOKENS "'")
                    : MF_OK;
-    elements = mf_arena_take(&draft->arena, list->count * sizeof(*elements));
+    elements =
+        mf_arena_take(&draft->arena, (size_t)list->count * sizeof(*elements));
     if (!elements)
         return draft->env->error.status;
     for (const struct mf_node *node = list->first; node; node = node->next)

@@ -10,6 +10,8 @@
 
 #include <assert.h>
 
+#include "lib/base/little.h"
+
 #define LANES  8
 #define SUMS   4 /* in each lane */
 #define LEVELS 4
@@ -90,6 +92,7 @@ static float *numbers_of(struct mf_derivation *derive,
     if (!x ||
         mf_source_read(derive->env, &source, 0, (uint8_t *)x, size) != MF_OK)
         return NULL;
+    mf_order_floats(x, (size_t)node->count);
     return x;
 }
 

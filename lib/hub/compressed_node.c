@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "lib/base/little.h"
 #include "lib/hub/compressed_parts.h"
 
 /* ---- tensors ---- */
@@ -323,6 +324,7 @@ static bool read_scales(const struct mf_derivation *d,
     if (mf_source_read(d->env, &source, 0, out->value, (size_t)source.size) !=
         MF_OK)
         return false;
+    mf_order_floats(out->value, out->count);
     for (size_t i = 0; i < out->count; i++)
         if (inverse)
             out->value[i] = 1 / out->value[i];

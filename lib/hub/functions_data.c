@@ -2,6 +2,7 @@
  *
  * functions_data.c - what expressions of recipes can ask of tensors' data
  */
+#include "lib/base/little.h"
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
 #include "lib/derive/derive.h"
@@ -94,7 +95,7 @@ const struct mf_node *mf_call_values(struct mf_parser *parser,
     struct numbered *all;
     uint32_t *order;
     size_t count;
-    float value;
+    uint8_t value[sizeof(float)];
 
     all = find_all(recipe, argument, &count, &order);
     if (!all || !mf_list_begin(recipe, &list))
@@ -107,9 +108,10 @@ const struct mf_node *mf_call_values(struct mf_parser *parser,
                     "tensor '%s' must have one element", source.name);
             return mf_parser_value(parser, NULL);
         }
-        if (mf_source_read(recipe->env, &source, 0, (uint8_t *)&value,
-                           sizeof(value)) != MF_OK ||
-            !mf_list_add(recipe, &list, mf_parser_real(parser, value)))
+        if (mf_source_read(recipe->env, &source, 0, value, sizeof(value)) !=
+                MF_OK ||
+            !mf_list_add(recipe, &list,
+                         mf_parser_real(parser, mf_little_float(value))))
             return mf_parser_value(parser, NULL);
     }
     return list.node;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/little.h"
 #include "lib/base/str.h"
 #include "lib/derive/derive.h"
 #include "lib/folder/sidecar.h"
@@ -164,16 +165,12 @@ static bool list_floats(struct mf_recipe *recipe, struct mf_source *source,
 {
     for (uint64_t at = 0; at < source->size; at += 4) {
         uint8_t bytes[4];
-        uint32_t bits = 0;
-        float value;
         const struct mf_node *node;
 
         if (mf_source_read(recipe->env, source, at, bytes, 4) != MF_OK)
             return false;
-        for (int i = 0; i < 4; i++)
-            bits |= (uint32_t)bytes[i] << 8 * i;
-        memcpy(&value, &bits, sizeof(value));
-        node = mf_node_of_real(recipe->arena, mf_node_shortest(value));
+        node = mf_node_of_real(recipe->arena,
+                               mf_node_shortest(mf_little_float(bytes)));
         if (!node || !mf_list_add(recipe, list, node))
             return false;
     }

@@ -93,9 +93,10 @@ static enum mf_status put_elements(struct key *key, enum mf_value_type type)
 {
     const struct mf_node *list = key->value;
     bool texts = type == MF_VALUE_STRING;
-    void *elements = mf_arena_take(
-        &key->draft->arena, list->count * (texts ? sizeof(struct mf_str)
-                                                 : sizeof(union mf_number)));
+    void *elements =
+        mf_arena_take(&key->draft->arena,
+                      (size_t)list->count * (texts ? sizeof(struct mf_str)
+                                                   : sizeof(union mf_number)));
     size_t i = 0;
 
     if (!elements)

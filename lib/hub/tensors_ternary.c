@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "lib/base/little.h"
 #include "lib/hub/tensors_made.h"
 
 #define CHUNK 1024 /* numbers read at once */
@@ -25,12 +26,8 @@ static enum mf_status sum_of(struct mf_tensor_work *work,
             size = (size_t)(source->size - at);
         if (mf_source_read(work->env, source, at, bytes, size) != MF_OK)
             return mf_work_failed(work);
-        for (size_t i = 0; i + 4 <= size; i += 4) {
-            float x;
-
-            memcpy(&x, bytes + i, sizeof(x));
-            *sum += fabs((double)x);
-        }
+        for (size_t i = 0; i + 4 <= size; i += 4)
+            *sum += fabs((double)mf_little_float(bytes + i));
         at += size;
     }
     return MF_OK;

@@ -45,8 +45,11 @@ uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size)
     return size > 0 ? (uint32_t)crc32_z(crc, bytes, size) : crc;
 }
 
-uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size)
+uint32_t mf_crc32_join(uint32_t first, uint32_t second, uint64_t size)
 {
+    /* An offset of zlib may have 32 bits. */
+    for (; size > INT32_MAX; size -= INT32_MAX)
+        first = (uint32_t)crc32_combine(first, 0, INT32_MAX);
     return (uint32_t)crc32_combine(first, second, (z_off_t)size);
 }
 

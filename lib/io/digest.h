@@ -13,7 +13,7 @@ uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size);
 
 /* The checksum of bytes with the checksum `first`, followed by `size` bytes
  * with the checksum `second`. */
-uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size);
+uint32_t mf_crc32_join(uint32_t first, uint32_t second, uint64_t size);
 
 /* Size of a digest of that kind, in bytes. */
 size_t mf_digest_size(enum mf_digest_kind kind);

@@ -225,7 +225,8 @@ static bool open_source(struct mf_given *given, const char *name,
         mf_fail_system(given->env,
                        reason == ECANCELED ? MF_ERR_STOPPED
                                            : mf_status_of(reason),
-                       MF_NO_OFFSET, reason, "cannot be opened");
+                       MF_NO_OFFSET, reason, "cannot be opened: %s",
+                       mf_errno_text(reason));
         return false;
     }
     if (take(given->env, &roomy.source, out) == MF_OK)

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "lib/base/chunk.h"
+#include "lib/base/little.h"
 #include "lib/io/source.h"
 
 /* Small enough for a second-level cache, large enough that system calls do
@@ -124,30 +125,24 @@ static inline uint8_t mf_take_u8(struct mf_reader *reader)
 static inline uint16_t mf_take_u16(struct mf_reader *reader)
 {
     const uint8_t *bytes = mf_take(reader, 2);
-    uint16_t value = 0;
+    uint16_t value = bytes ? mf_little_16(bytes) : 0;
 
-    if (bytes)
-        memcpy(&value, bytes, 2);
     return reader->big_endian ? __builtin_bswap16(value) : value;
 }
 
 static inline uint32_t mf_take_u32(struct mf_reader *reader)
 {
     const uint8_t *bytes = mf_take(reader, 4);
-    uint32_t value = 0;
+    uint32_t value = bytes ? mf_little_32(bytes) : 0;
 
-    if (bytes)
-        memcpy(&value, bytes, 4);
     return reader->big_endian ? __builtin_bswap32(value) : value;
 }
 
 static inline uint64_t mf_take_u64(struct mf_reader *reader)
 {
     const uint8_t *bytes = mf_take(reader, 8);
-    uint64_t value = 0;
+    uint64_t value = bytes ? mf_little_64(bytes) : 0;
 
-    if (bytes)
-        memcpy(&value, bytes, 8);
     return reader->big_endian ? __builtin_bswap64(value) : value;
 }
 

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "lib/base/little.h"
 #include "lib/base/text.h"
 
 /* Brings up to wanted bytes (at most MF_JSON_LOOK) into one piece at *at;
@@ -47,12 +48,8 @@ static size_t plain_size(const uint8_t *at, size_t size)
     size_t i = 0;
 
     for (; size - i >= 8; i += 8) {
-        uint64_t word, marks;
+        uint64_t word = mf_little_64(at + i), marks;
 
-        memcpy(&word, at + i, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        word = __builtin_bswap64(word);
-#endif
         marks = mark_zeros(word ^ ones * '"') | mark_zeros(word ^ ones * '\\') |
                 ((word - ones * 0x20) & ~word & ones * 0x80) |
                 (word & ones * 0x80);

@@ -113,14 +113,14 @@ static void merge_few(struct mf_node *object)
 static enum mf_status merge_many(struct tree *tree, struct mf_node *object,
                                  struct mf_arena *scratch)
 {
-    struct mf_node **table =
-        mf_arena_take(scratch, object->count * sizeof(*table));
+    size_t count = (size_t)object->count; /* nodes that are in memory */
+    struct mf_node **table = mf_arena_take(scratch, count * sizeof(*table));
     struct mf_names names = { .seed = tree->env->hash_seed,
                               .name_at = key_at,
                               .table = table };
     size_t row = 0;
 
-    if (!table || mf_names_init(&names, scratch, object->count) != MF_OK)
+    if (!table || mf_names_init(&names, scratch, count) != MF_OK)
         return tree->env->error.status;
     table[row] = object->first;
     mf_names_add(&names, row++);

@@ -5,8 +5,7 @@
  * Included by scan_portable.c, scan_avx2.c and scan_avx512.c, which differ in
  * their LANE and in what the compiler may use for it.
  */
-#include <string.h>
-
+#include "lib/base/little.h"
 #include "lib/lanes/isa.h"
 
 #define JOIN_(a, b) a##b
@@ -23,8 +22,10 @@
     static inline uint64_t some_##width(const uint8_t *bytes, size_t count,    \
                                         size_t stride, struct mf_bits bits)    \
     {                                                                          \
-        const uint##width##_t mask = (uint##width##_t)bits.mask;               \
-        const uint##width##_t wanted = (uint##width##_t)bits.value;            \
+        const uint##width##_t mask =                                           \
+            mf_order_##width((uint##width##_t)bits.mask);                      \
+        const uint##width##_t wanted =                                         \
+            mf_order_##width((uint##width##_t)bits.value);                     \
         uint##width##_t some = 0;                                              \
                                                                                \
         for (size_t i = 0; i < count; i++) {                                   \
@@ -77,7 +78,7 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
     }
 }
 
-/* Big-endian numbers are reversed first. */
+/* Numbers in the other order than the processor has are reversed first. */
 #define REVERSED_8(value)  (value)
 #define REVERSED_16(value) __builtin_bswap16(value)
 #define REVERSED_32(value) __builtin_bswap32(value)
@@ -205,6 +206,7 @@ struct mf_outside JOIN(mf_range_, LANE)(const uint8_t *bytes, size_t count,
                                         size_t stride, uint8_t width,
                                         bool reverse, struct mf_bounds bounds)
 {
+    reverse = reverse != MF_HOST_IS_BIG;
     switch (width) {
     case 1:
         return range_8(bytes, count, stride, reverse, bounds);

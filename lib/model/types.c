@@ -4,8 +4,6 @@
  */
 #include "lib/model/types.h"
 
-#include <string.h>
-
 #include "lib/model/format.h"
 
 const struct mf_type_row mf_types[MF_TYPE_COUNT] = {
@@ -71,25 +69,17 @@ bool mf_type_is_integer(enum mf_type type)
            type == MF_TYPE_BOOL;
 }
 
-/* Little-endian, as the codecs read numbers. */
 static uint64_t bits_at(const uint8_t *bytes, size_t size)
 {
-    uint16_t half;
-    uint32_t word;
-    uint64_t both;
-
     switch (size) {
     case 1:
         return *bytes;
-    case sizeof(half):
-        memcpy(&half, bytes, sizeof(half));
-        return half;
-    case sizeof(word):
-        memcpy(&word, bytes, sizeof(word));
-        return word;
+    case 2:
+        return mf_little_16(bytes);
+    case 4:
+        return mf_little_32(bytes);
     default:
-        memcpy(&both, bytes, sizeof(both));
-        return both;
+        return mf_little_64(bytes);
     }
 }
 

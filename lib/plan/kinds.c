@@ -91,7 +91,8 @@ static void add_numbers(struct mf_graph_kinds *kinds, struct mf_arch_run *run)
 struct mf_graph_kinds *mf_graph_kinds_new(struct mf_planner *planner)
 {
     uint64_t blocks = mf_planner_blocks(planner);
-    size_t size = sizeof(struct mf_graph_kinds) + blocks * sizeof(uint64_t);
+    size_t size =
+        sizeof(struct mf_graph_kinds) + (size_t)blocks * sizeof(uint64_t);
     struct mf_graph_kinds *kinds = mf_alloc(mf_planner_env(planner), size);
 
     if (!kinds)
@@ -107,7 +108,7 @@ void mf_graph_kinds_free(struct mf_env *env, struct mf_graph_kinds *kinds)
 {
     if (kinds)
         mf_release(env, kinds,
-                   sizeof(*kinds) + kinds->blocks * sizeof(uint64_t));
+                   sizeof(*kinds) + (size_t)kinds->blocks * sizeof(uint64_t));
 }
 
 uint64_t mf_graph_kind(struct mf_graph *graph, uint64_t end)

@@ -46,7 +46,7 @@ uint32_t *mf_ids_find(const struct mf_ids *ids, const void *table,
     size_t mask = ids->room - 1;
 
     assert(ids->count < ids->room);
-    for (size_t i = hash & mask;; i = (i + 1) & mask)
+    for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask)
         if (ids->slot[i] == 0 || equal(table, ids->slot[i] - 1, key))
             return &ids->slot[i];
 }
@@ -65,7 +65,7 @@ bool mf_ids_grow(struct mf_env *env, struct mf_ids *ids, const void *table,
     memset(slot, 0, room * sizeof(*slot));
     for (size_t i = 0; i < ids->room; i++)
         if (ids->slot[i] != 0) {
-            size_t at = hash_of(table, ids->slot[i] - 1) & (room - 1);
+            size_t at = (size_t)hash_of(table, ids->slot[i] - 1) & (room - 1);
 
             while (slot[at] != 0)
                 at = (at + 1) & (room - 1);

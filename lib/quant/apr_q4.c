@@ -15,7 +15,7 @@
 /* A scale that is subnormal, infinite or NaN counts as 0. */
 static float load_scale(const uint8_t *at)
 {
-    uint16_t half = mf_load_u16(at), exponent = half >> 10 & 31;
+    uint16_t half = mf_little_16(at), exponent = half >> 10 & 31;
 
     return exponent == 0 || exponent == 31 ? 0 : mf_half_to_float(half);
 }

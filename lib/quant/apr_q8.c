@@ -18,7 +18,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 
     if (columns == 0)
         return;
-    memcpy(&scale, blocks, SCALE);
+    scale = mf_little_float(blocks);
     for (size_t i = 0; i < columns; i++)
         out[i] = (float)(int8_t)blocks[SCALE + i] * scale;
 }
@@ -53,7 +53,7 @@ static void encode(const float *restrict row, const float *restrict weights,
     (void)weights;
     if (columns == 0)
         return;
-    memcpy(blocks, &scale, SCALE);
+    mf_put_little_float(blocks, scale);
     blocks += SCALE;
     for (; columns >= BLOCK; columns -= BLOCK, row += BLOCK, blocks += BLOCK)
         encode_block(row, scale, blocks);

@@ -9,7 +9,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns)
 {
     for (size_t i = 0; i < columns; i++)
-        out[i] = mf_bfloat_to_float(mf_load_u16(blocks + 2 * i));
+        out[i] = mf_bfloat_to_float(mf_little_16(blocks + 2 * i));
 }
 
 static void encode(const float *restrict row, const float *restrict weights,
@@ -17,7 +17,7 @@ static void encode(const float *restrict row, const float *restrict weights,
 {
     (void)weights;
     for (size_t i = 0; i < columns; i++)
-        mf_store_u16(blocks + 2 * i, mf_float_to_bfloat(row[i]));
+        mf_put_little_16(blocks + 2 * i, mf_float_to_bfloat(row[i]));
 }
 
 const struct mf_codec MF_CODEC(bf16) = { .decode = decode, .encode = encode };

@@ -40,7 +40,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
         decode_8(blocks + 2 * i, out + i);
 #endif
     for (; i < columns; i++)
-        out[i] = mf_half_to_float(mf_load_u16(blocks + 2 * i));
+        out[i] = mf_half_to_float(mf_little_16(blocks + 2 * i));
 }
 
 static void encode(const float *restrict row, const float *restrict weights,
@@ -54,7 +54,7 @@ static void encode(const float *restrict row, const float *restrict weights,
         encode_8(row + i, blocks + 2 * i);
 #endif
     for (; i < columns; i++)
-        mf_store_u16(blocks + 2 * i, mf_float_to_half(row[i]));
+        mf_put_little_16(blocks + 2 * i, mf_float_to_half(row[i]));
 }
 
 const struct mf_codec MF_CODEC(f16) = { .decode = decode, .encode = encode };

@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(double)
+MF_DECODE_NUMBERS(double, 64)
 
 const struct mf_codec MF_CODEC(f64) = { .decode = decode };

@@ -9,12 +9,11 @@
 #ifndef MF_LIB_QUANT_FP16_H
 #define MF_LIB_QUANT_FP16_H
 
-#include <stdint.h>
-#include <string.h>
-
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
+
+#include "lib/base/little.h"
 
 static inline uint32_t mf_float_bits(float value)
 {
@@ -30,19 +29,6 @@ static inline float mf_float_of_bits(uint32_t bits)
 
     memcpy(&value, &bits, sizeof(value));
     return value;
-}
-
-static inline uint16_t mf_load_u16(const uint8_t *at)
-{
-    uint16_t value;
-
-    memcpy(&value, at, sizeof(value));
-    return value;
-}
-
-static inline void mf_store_u16(uint8_t *at, uint16_t value)
-{
-    memcpy(at, &value, sizeof(value));
 }
 
 /* A half has 5 bits of exponent with bias 15, and 10 bits below; a float has 8
@@ -117,9 +103,9 @@ static inline float mf_one_nan(float value)
 static inline float mf_load_scale(const uint8_t *at)
 {
 #ifdef __F16C__
-    return mf_one_nan(_cvtsh_ss(mf_load_u16(at)));
+    return mf_one_nan(_cvtsh_ss(mf_little_16(at)));
 #else
-    return mf_one_nan(mf_half_to_float(mf_load_u16(at)));
+    return mf_one_nan(mf_half_to_float(mf_little_16(at)));
 #endif
 }
 
@@ -132,7 +118,7 @@ static inline void mf_store_scale(uint8_t *at, float value)
 #endif
 
     /* The instruction would keep more of a NaN than its sign. */
-    mf_store_u16(at, value == value ? half : (half & 0x8000) | 0x7e00);
+    mf_put_little_16(at, value == value ? half : (half & 0x8000) | 0x7e00);
 }
 
 #endif

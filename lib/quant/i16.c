@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(int16_t)
+MF_DECODE_NUMBERS(int16_t, 16)
 
 const struct mf_codec MF_CODEC(i16) = { .decode = decode };

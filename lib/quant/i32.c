@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(int32_t)
+MF_DECODE_NUMBERS(int32_t, 32)
 
 const struct mf_codec MF_CODEC(i32) = { .decode = decode };

@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(int8_t)
+MF_DECODE_NUMBERS(int8_t, 8)
 
 const struct mf_codec MF_CODEC(i8) = { .decode = decode };

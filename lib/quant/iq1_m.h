@@ -42,7 +42,7 @@ static inline void mf_iq1_m_decode(const uint8_t *restrict blocks,
         for (size_t i = 0; i < 32; i++, out += 8) {
             uint32_t high =
                 (uint32_t)blocks[MF_IQ1_M_HIGH + i / 2] >> i % 2 * 4;
-            uint32_t parts = mf_load_u16(at + i / 8 * 2);
+            uint32_t parts = mf_little_16(at + i / 8 * 2);
             float part = scale * (float)(2 * (parts >> i / 2 % 4 * 3 & 7) + 1);
 
             mf_grid_1_decode(blocks[i] | (high & 7) << 8, high & 8, part, out);
@@ -109,7 +109,7 @@ static inline void mf_iq1_m_write(const struct mf_iq1_batch *all, size_t i,
             words[j / 4] |= part[j] << 3 * (j % 4);
     }
     for (size_t j = 0; j < 4; j++)
-        mf_store_u16(out + MF_IQ1_M_PARTS + 2 * j, (uint16_t)words[j]);
+        mf_put_little_16(out + MF_IQ1_M_PARTS + 2 * j, (uint16_t)words[j]);
 }
 
 static inline void mf_iq1_m_write_scale(uint8_t *out, float scale)
@@ -118,7 +118,7 @@ static inline void mf_iq1_m_write_scale(uint8_t *out, float scale)
     uint32_t half;
 
     mf_store_scale(bytes, scale);
-    half = mf_load_u16(bytes);
+    half = mf_little_16(bytes);
     for (size_t i = 0; i < 4; i++)
         out[MF_IQ1_M_PARTS + 2 * i + 1] |= (uint8_t)((half >> 4 * i & 15) << 4);
 }

@@ -25,7 +25,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
         float scale = mf_load_scale(blocks);
 
         for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t high = mf_load_u16(blocks + HIGH + i / 4 * 2);
+            uint32_t high = mf_little_16(blocks + HIGH + i / 4 * 2);
             uint32_t place = blocks[PLACES + i] | (high >> i % 4 * 3 & 7) << 8;
             float part = scale * (float)(2 * (high >> 12 & 7) + 1);
 
@@ -74,7 +74,7 @@ static void write_block(const struct mf_grid_map *map,
         }
         if (most != 0)
             high |= part[i] << 12 | (uint32_t)found[i].variant << 15;
-        mf_store_u16(out + HIGH + 2 * i, (uint16_t)high);
+        mf_put_little_16(out + HIGH + 2 * i, (uint16_t)high);
     }
 }
 

@@ -22,7 +22,7 @@ static const uint16_t grid[512] = {
 static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
                                          float scale)
 {
-    uint32_t place = mf_load_u16(block + 2 + 2 * i);
+    uint32_t place = mf_little_16(block + 2 + 2 * i);
     int part = block[66 + i / 4] >> (i / 2 % 2 * 4) & 15;
 
     return (struct mf_grid_eight){
@@ -53,7 +53,7 @@ static void write_block(const struct mf_grid_map *map,
         unsigned place = (unsigned)map->place[group->code[i % 2]];
         unsigned signs = group->signs[i % 2] & 127u;
 
-        mf_store_u16(out + PLACES + 2 * i, (uint16_t)(place | signs << 9));
+        mf_put_little_16(out + PLACES + 2 * i, (uint16_t)(place | signs << 9));
     }
     for (size_t i = 0; i < 8; i++)
         out[PARTS + i] = (uint8_t)(part[2 * i] | part[2 * i + 1] << 4);

@@ -33,11 +33,9 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 
         for (size_t at = 2; at < BYTES; at += 8) {
             const uint8_t *places = blocks + at;
-            uint32_t word;
-            float part;
+            uint32_t word = mf_little_32(places + 4);
+            float part = scale * (0.5f + (float)(word >> 28)) * 0.25f;
 
-            memcpy(&word, places + 4, sizeof(word));
-            part = scale * (0.5f + (float)(word >> 28)) * 0.25f;
             for (int i = 0; i < 4; i++, out += 8)
                 mf_grid_decode(&levels, 2, grid[places[i]],
                                mf_grid_eight_signs(word >> 7 * i & 127), part,
@@ -66,7 +64,7 @@ static void write_block(const struct mf_grid_map *map,
             out[j] = (uint8_t)map->place[found[i].code[j]];
             word |= (found[i].signs[j] & UINT32_C(127)) << 7 * j;
         }
-        memcpy(out + 4, &word, sizeof(word));
+        mf_put_little_32(out + 4, word);
     }
 }
 

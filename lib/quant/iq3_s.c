@@ -59,7 +59,7 @@ static void write_block(const struct mf_g3 *g3, uint8_t *out)
             *place++ = (uint8_t)at;
             out[66 + b] |= (uint8_t)(at >> 8 << k);
         }
-        memcpy(signs, &g3->signs[b], 4);
+        mf_put_little_32(signs, g3->signs[b]);
         signs += 4;
     }
     if (!mf_g3_parts(g3, &unit, part))

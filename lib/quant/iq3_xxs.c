@@ -20,9 +20,8 @@ static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
                                          float scale)
 {
     const uint8_t *places = block + 2 + 2 * i;
-    uint32_t word;
+    uint32_t word = mf_little_32(block + 66 + i / 4 * 4);
 
-    memcpy(&word, block + 66 + i / 4 * 4, sizeof(word));
     return (struct mf_grid_eight){
         .code = grid[places[0]] | (uint32_t)grid[places[1]] << 12,
         .signs = mf_grid_eight_signs(word >> i % 4 * 7 & 127),
@@ -59,7 +58,7 @@ static void write_block(const struct mf_g3 *g3, uint8_t *out)
                 (uint8_t)g3->map->place[g3->code[b][k] & 0xfff];
         for (size_t i = 0; i < 4 && !g3->empty[b]; i++)
             word |= (g3->signs[b] >> 8 * i & 127) << 7 * i;
-        memcpy(out + 66 + 4 * b, &word, sizeof(word));
+        mf_put_little_32(out + 66 + 4 * b, word);
     }
 }
 

@@ -16,7 +16,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 {
     for (; columns; columns -= MF_K, blocks += BLOCK) {
         float unit = mf_load_scale(blocks);
-        int high = mf_load_u16(blocks + HIGH);
+        int high = mf_little_16(blocks + HIGH);
 
         for (int i = 0; i < 8; i++, out += 32) {
             int low = blocks[LOW + i / 2] >> 4 * (i % 2) & 15;
@@ -57,7 +57,7 @@ static void write_block(const struct mf_batch *batch, size_t i, uint8_t *out)
         out[LOW + j / 2] |= (uint8_t)((code & 15) << 4 * (j % 2));
         high |= code >> 4 << 2 * j;
     }
-    mf_store_u16(out + HIGH, (uint16_t)high);
+    mf_put_little_16(out + HIGH, (uint16_t)high);
 }
 
 static void encode(const float *restrict row, const float *restrict weights,

@@ -8,6 +8,7 @@
 #ifndef MF_LIB_QUANT_NIBBLES_H
 #define MF_LIB_QUANT_NIBBLES_H
 
+#include "lib/base/little.h"
 #include "lib/quant/lanes.h"
 
 #define MF_HALF_OF_32 (16 / MF_LANES) /* vectors of 16 numbers */
@@ -33,9 +34,8 @@ static inline void mf_nibbles_store(const mf_ints *numbers, uint8_t *at)
 
 static inline void mf_fives_load(const uint8_t *at, mf_ints *numbers)
 {
-    uint32_t fifth;
+    uint32_t fifth = mf_little_32(at);
 
-    memcpy(&fifth, at, sizeof(fifth));
     mf_nibbles_load(at + 4, numbers);
     for (size_t i = 0; i < 2 * MF_HALF_OF_32; i++)
         numbers[i] |= mf_ints_of_bits(fifth, (int)i * MF_LANES) & 16;
@@ -50,7 +50,7 @@ static inline void mf_fives_store(const mf_ints *numbers, uint8_t *at)
         rest[i] = numbers[i] & 15;
         fifth |= mf_lanes_signs(numbers[i] << 27) << i * MF_LANES;
     }
-    memcpy(at, &fifth, sizeof(fifth));
+    mf_put_little_32(at, fifth);
     mf_nibbles_store(rest, at + 4);
 }
 

@@ -5,17 +5,18 @@
 #ifndef MF_LIB_QUANT_NUMBER_H
 #define MF_LIB_QUANT_NUMBER_H
 
-#include <string.h>
+#include "lib/base/little.h"
 
-/* Rounded to the nearest float. */
-#define MF_DECODE_NUMBERS(type)                                                \
+/* Rounded to the nearest float; a type of so many bits. */
+#define MF_DECODE_NUMBERS(type, bits)                                          \
     static void decode(const uint8_t *restrict blocks, float *restrict out,    \
                        size_t columns)                                         \
     {                                                                          \
         for (size_t i = 0; i < columns; i++) {                                 \
+            uint##bits##_t word = mf_little_##bits(blocks + i * sizeof(word)); \
             type number;                                                       \
                                                                                \
-            memcpy(&number, blocks + i * sizeof(number), sizeof(number));      \
+            memcpy(&number, &word, sizeof(number));                            \
             out[i] = (float)number;                                            \
         }                                                                      \
     }

@@ -22,8 +22,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
         for (size_t i = 0; i < BLOCK / 4; i++) {
             uint32_t four = blocks[2 + i];
 
-            words[i] =
-                (four | four << 6 | four << 12 | four << 18) & 0x03030303;
+            words[i] = mf_order_32(
+                (four | four << 6 | four << 12 | four << 18) & 0x03030303);
         }
         memcpy(numbers, words, BLOCK);
         for (size_t i = 0; i < BLOCK; i += MF_LANES)
@@ -49,9 +49,12 @@ static void encode(const float *restrict row, const float *restrict weights,
         for (size_t i = 0; i < BLOCK; i += 16)
             mf_u8_of_ints(numbers + i / MF_LANES, bytes + i);
         memcpy(words, bytes, BLOCK);
-        for (size_t i = 0; i < BLOCK / 4; i++)
-            blocks[2 + i] = (uint8_t)(words[i] | words[i] >> 6 |
-                                      words[i] >> 12 | words[i] >> 18);
+        for (size_t i = 0; i < BLOCK / 4; i++) {
+            uint32_t four = mf_order_32(words[i]);
+
+            blocks[2 + i] =
+                (uint8_t)(four | four >> 6 | four >> 12 | four >> 18);
+        }
     }
 }
 

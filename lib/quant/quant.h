@@ -18,12 +18,17 @@
 #ifndef MF_LIB_QUANT_QUANT_H
 #define MF_LIB_QUANT_QUANT_H
 
+#include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "lib/quant/grid_map.h"
+
+/* With registers that are wider than a float, numbers would be rounded twice.
+ */
+_Static_assert(FLT_EVAL_METHOD == 0, "floats are computed as floats");
 
 struct mf_codec {
     /* Columns are whole blocks; neither side need be aligned. */

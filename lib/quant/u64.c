@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(uint64_t)
+MF_DECODE_NUMBERS(uint64_t, 64)
 
 const struct mf_codec MF_CODEC(u64) = { .decode = decode };

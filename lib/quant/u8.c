@@ -5,6 +5,6 @@
 #include "lib/quant/number.h"
 #include "lib/quant/quant.h"
 
-MF_DECODE_NUMBERS(uint8_t)
+MF_DECODE_NUMBERS(uint8_t, 8)
 
 const struct mf_codec MF_CODEC(u8) = { .decode = decode };

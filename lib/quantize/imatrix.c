@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "lib/base/little.h"
 #include "lib/base/str.h"
 
 /* ---- entries ---- */
@@ -155,14 +156,23 @@ const struct mf_imatrix_entry *mf_imatrix_find(const struct mf_imatrix *imatrix,
     return row == MF_NOT_FOUND ? NULL : &imatrix->entry[row];
 }
 
+static enum mf_status read_floats(const struct mf_imatrix *imatrix,
+                                  uint64_t offset, float *out, size_t count)
+{
+    if (mf_source_read(imatrix->env, mf_imatrix_source(imatrix), offset, out,
+                       count * sizeof(*out)) != MF_OK)
+        return imatrix->env->error.status;
+    mf_order_floats(out, count);
+    return MF_OK;
+}
+
 enum mf_status mf_imatrix_sums(const struct mf_imatrix *imatrix,
                                const struct mf_imatrix_entry *entry,
                                uint64_t first, float *out, size_t count)
 {
     assert(first <= entry->count && count <= entry->count - first);
-    return mf_source_read(imatrix->env, mf_imatrix_source(imatrix),
-                          entry->offset + first * sizeof(*out), out,
-                          count * sizeof(*out));
+    return read_floats(imatrix, entry->offset + first * sizeof(*out), out,
+                       count);
 }
 
 enum mf_status mf_imatrix_counts(const struct mf_imatrix *imatrix,
@@ -173,9 +183,8 @@ enum mf_status mf_imatrix_counts(const struct mf_imatrix *imatrix,
         out[i] = (float)entry->calls;
     return entry->counts == 0
                ? MF_OK
-               : mf_source_read(imatrix->env, mf_imatrix_source(imatrix),
-                                entry->counts + first * sizeof(*out), out,
-                                count * sizeof(*out));
+               : read_floats(imatrix, entry->counts + first * sizeof(*out), out,
+                             count);
 }
 
 /* Sums become means.  For a matrix that was never used, as a rare expert may

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/base/little.h"
 #include "lib/io/sink.h"
 #include "lib/quantize/imatrix_merge.h"
 #include "lib/write/writer.h"
@@ -99,6 +100,18 @@ static enum mf_status give_counts(struct mf_sums *sums,
     return MF_OK;
 }
 
+static enum mf_status give_sums(struct mf_sums *sums, const struct mf_sum *sum,
+                                uint64_t first, float *out, size_t count)
+{
+    for (size_t at = 0; at < count; at += MF_SUM_PIECE) {
+        size_t now = count - at < MF_SUM_PIECE ? count - at : MF_SUM_PIECE;
+
+        if (mf_sums_values(sums, sum, first + at, out + at, now) != MF_OK)
+            return sums->env->error.status;
+    }
+    return MF_OK;
+}
+
 static enum mf_status give(void *user, size_t tensor, uint64_t offset,
                            void *buffer, size_t size)
 {
@@ -107,17 +120,14 @@ static enum mf_status give(void *user, size_t tensor, uint64_t offset,
     uint64_t first = offset / sizeof(float);
     size_t count = size / sizeof(float);
     float *out = buffer;
+    enum mf_status status;
 
     assert(size % sizeof(float) == 0 && offset % sizeof(float) == 0);
-    if (tensor % 2 == 1)
-        return give_counts(sums, sum, first, out, count);
-    for (size_t at = 0; at < count; at += MF_SUM_PIECE) {
-        size_t now = count - at < MF_SUM_PIECE ? count - at : MF_SUM_PIECE;
-
-        if (mf_sums_values(sums, sum, first + at, out + at, now) != MF_OK)
-            return sums->env->error.status;
-    }
-    return MF_OK;
+    status = tensor % 2 == 1 ? give_counts(sums, sum, first, out, count)
+                             : give_sums(sums, sum, first, out, count);
+    if (status == MF_OK)
+        mf_order_floats(out, count);
+    return status;
 }
 
 enum mf_status mf_sums_write_gguf(struct mf_sums *sums, const char *path,
@@ -182,6 +192,7 @@ static enum mf_status put_values(struct mf_sums *sums, const struct mf_sum *sum,
             return sums->env->error.status;
         for (size_t i = 0; i < now; i++)
             out[i] = count == 0 ? calls : out[i] / (float)count * calls;
+        mf_order_floats(out, now);
         mf_put(sink, out, now * sizeof(*out));
         done += now;
     }

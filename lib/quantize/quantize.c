@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/little.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
 #include "lib/hub/hub.h"
@@ -227,7 +228,7 @@ static enum mf_status digest_choice(struct quantizing *work)
     add_texts(digest, options->exclude, options->exclude_count);
     mf_digest_finish(digest, bytes);
     mf_digest_free(digest);
-    memcpy(&work->outputs.choice, bytes, sizeof(work->outputs.choice));
+    work->outputs.choice = mf_little_64(bytes);
     return MF_OK;
 }
 

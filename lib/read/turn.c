@@ -13,15 +13,6 @@ size_t mf_read_size(enum mf_read_as as)
 
 /* ---- integers and doubles ---- */
 
-static double double_at(const uint8_t *bytes)
-{
-    uint64_t bits = mf_little_64(bytes);
-    double number;
-
-    memcpy(&number, &bits, sizeof(number));
-    return number;
-}
-
 static bool doubles_copied(const uint8_t *bytes, enum mf_type from, void *out,
                            size_t count, size_t *bad)
 {
@@ -29,7 +20,7 @@ static bool doubles_copied(const uint8_t *bytes, enum mf_type from, void *out,
 
     (void)from, (void)bad;
     for (size_t i = 0; i < count; i++)
-        numbers[i] = double_at(bytes + i * sizeof(*numbers));
+        numbers[i] = mf_little_double(bytes + i * sizeof(*numbers));
     return true;
 }
 
@@ -113,18 +104,9 @@ void mf_turn_floats(double *out, size_t count)
 
 /* ---- order of bytes ---- */
 
-static bool machine_is_big(void)
-{
-    const uint16_t one = 1;
-    uint8_t first;
-
-    memcpy(&first, &one, 1);
-    return first == 0;
-}
-
 void mf_turn_order(void *numbers, size_t width, size_t count, bool big_endian)
 {
-    if (big_endian != machine_is_big())
+    if (big_endian != MF_HOST_IS_BIG)
         mf_turn_swap(numbers, width, count);
 }
 

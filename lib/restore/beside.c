@@ -214,18 +214,18 @@ static enum mf_status change(struct copying *work, struct text *text,
             if (node->kind != MF_NODE_OBJECT)
                 return mf_fail(work->env, MF_ERR_CORRUPT, node->offset,
                                "config.json: '%s' is not an object", gone[i]);
-            remove_member(text, node->offset, node->number.u64);
+            remove_member(text, (size_t)node->offset, (size_t)node->number.u64);
             return MF_OK;
         }
     for (size_t i = 0; work->how->dtype && types[i]; i++)
         if ((node = find(root, types[i])) != NULL &&
             node->kind == MF_NODE_STRING && text->at[node->offset] == '"' &&
             !mf_str_is(node->text, work->how->dtype)) {
-            size_t end = node->offset + 1;
+            size_t begin = (size_t)node->offset + 1, end = begin;
 
             while (text->at[end] != '"')
                 end += text->at[end] == '\\' ? 2 : 1;
-            replace(text, node->offset + 1, end, work->how->dtype);
+            replace(text, begin, end, work->how->dtype);
             return MF_OK;
         }
     *done = true;

@@ -59,7 +59,7 @@ static enum mf_status read_flag(struct mf_vocab_facts *facts, const char *key,
     if (meta.type != MF_VALUE_BOOL)
         return wrong(facts, key, "true or false");
     out->given = true;
-    out->value = meta.number.u64 != 0;
+    out->value = meta.number.boolean;
     return MF_OK;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "lib/verify/compare.h"
 
+#include "lib/base/little.h"
 #include "lib/base/timings.h"
 
 #define PARTS 256
@@ -112,8 +113,7 @@ static enum mf_status compare_scale(struct mf_comparison *comparison,
 {
     struct mf_env *env = comparison->crew.env;
     struct mf_verify_part measured = *part;
-    float scale = 1;
-    uint8_t theirs[sizeof(scale)];
+    uint8_t scale[sizeof(float)], theirs[sizeof(scale)];
 
     measured.piece.measured = true;
     if (run(comparison) != MF_OK)
@@ -123,9 +123,9 @@ static enum mf_status compare_scale(struct mf_comparison *comparison,
         mf_source_read(env, part->file, part->place, theirs, sizeof(theirs)) !=
             MF_OK)
         return env->error.status;
-    if (comparison->largest > 0)
-        scale = comparison->largest / 127;
-    part->claim->head_differs = memcmp(&scale, theirs, sizeof(scale)) != 0;
+    mf_put_little_float(
+        scale, comparison->largest > 0 ? comparison->largest / 127 : 1);
+    part->claim->head_differs = memcmp(scale, theirs, sizeof(scale)) != 0;
     part->piece.recoding.largest = comparison->largest;
     part->place += sizeof(scale);
     return MF_OK;

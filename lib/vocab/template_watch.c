@@ -183,7 +183,7 @@ static void report(struct mf_template_watch *watch,
                    uint64_t words)
 {
     char first = (char)(literal.at[0] | 0x20);
-    bool tag = literal.at[0] >= 0 && (first < 'a' || first > 'z');
+    bool tag = (uint8_t)literal.at[0] < 0x80 && (first < 'a' || first > 'z');
 
     if (words >= (tag ? WORDS_TAG : WORDS_MIN))
         mf_template_flag(watch->report, MF_TEMPLATE_CONDITION, place, literal,

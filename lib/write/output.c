@@ -116,7 +116,7 @@ static enum mf_status sum_crc(const struct mf_target *target,
         count = (size_t)((sum.to - at + PIECE - 1) / PIECE);
         status = mf_crew_run(crew, sum_piece, &sum, count);
         for (size_t i = 0; i < count && status == MF_OK; i++)
-            *crc = mf_crc32_join(*crc, sum.crc[i], (size_t)piece_size(&sum, i));
+            *crc = mf_crc32_join(*crc, sum.crc[i], piece_size(&sum, i));
     }
     return status;
 }

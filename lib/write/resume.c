@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/little.h"
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
 
@@ -230,9 +231,13 @@ bool mf_resume_added(struct mf_resume *resume, const struct mf_piece *piece)
 
 static void add_digest(uint64_t all[2], const uint64_t digest[2])
 {
-    const uint64_t both[4] = { all[0], all[1], digest[0], digest[1] };
-    XXH128_hash_t sum = XXH3_128bits(both, sizeof(both));
+    uint8_t both[4 * sizeof(uint64_t)];
+    XXH128_hash_t sum;
 
+    for (size_t i = 0; i < 4; i++)
+        mf_put_little_64(both + i * sizeof(uint64_t),
+                         i < 2 ? all[i] : digest[i - 2]);
+    sum = XXH3_128bits(both, sizeof(both));
     all[0] = sum.low64;
     all[1] = sum.high64;
 }

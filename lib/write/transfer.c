@@ -20,6 +20,7 @@
  *   that is asked for: its tensors become pieces in file order, and so do the
  *   bytes between them, which belong to no tensor.
  */
+#include "lib/base/little.h"
 #include "lib/check/scan.h"
 #include "lib/write/resume.h"
 #include "lib/write/weights.h"
@@ -240,17 +241,21 @@ static enum mf_status measure(struct transfer *transfer, struct mf_piece piece)
                                          : transfer->crew->env->error.status;
 }
 
+/* Bytes of the one scale of a tensor. */
+#define SCALE sizeof(float)
+
 /* Whether the scale that was written is the one that would be now. */
 static enum mf_status compare_scale(struct transfer *transfer,
-                                    struct mf_piece *piece, float scale)
+                                    struct mf_piece *piece,
+                                    const uint8_t scale[SCALE])
 {
-    float there;
+    uint8_t there[SCALE];
 
     if (mf_target_read(transfer->crew->env, &piece->output->target, piece->to,
-                       &there, sizeof(there)) != MF_OK)
+                       there, SCALE) != MF_OK)
         return transfer->crew->env->error.status;
-    piece->to += sizeof(scale);
-    return memcmp(&scale, &there, sizeof(scale)) == 0
+    piece->to += SCALE;
+    return memcmp(scale, there, SCALE) == 0
                ? MF_OK
                : mf_outputs_input_changed(transfer->outputs);
 }
@@ -260,7 +265,7 @@ static enum mf_status write_scale(struct transfer *transfer,
 {
     struct mf_env *env = transfer->crew->env;
     struct mf_resume *resume = transfer->outputs->resume;
-    float scale = 1;
+    uint8_t scale[SCALE];
 
     if (run(transfer) != MF_OK ||
         (resume && mf_resume_place(resume, piece) != MF_OK))
@@ -269,18 +274,17 @@ static enum mf_status write_scale(struct transfer *transfer,
         transfer->largest = resume->largest;
     else if (measure(transfer, *piece) != MF_OK)
         return env->error.status;
-    if (transfer->largest > 0)
-        scale = transfer->largest / 127;
+    mf_put_little_float(scale,
+                        transfer->largest > 0 ? transfer->largest / 127 : 1);
     piece->recoding.largest = transfer->largest;
     if (transfer->outputs->again)
         return compare_scale(transfer, piece, scale);
     if (!piece->kept && mf_target_write(env, &piece->output->target, piece->to,
-                                        &scale, sizeof(scale)) != MF_OK)
+                                        scale, SCALE) != MF_OK)
         return env->error.status;
-    if (resume &&
-        mf_resume_scale(resume, piece, &scale, sizeof(scale)) != MF_OK)
+    if (resume && mf_resume_scale(resume, piece, scale, SCALE) != MF_OK)
         return env->error.status;
-    piece->to += sizeof(scale);
+    piece->to += SCALE;
     return MF_OK;
 }
 

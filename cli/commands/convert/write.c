@@ -74,7 +74,8 @@ static const char *tensor_file(struct file_name *name, const char *path)
 {
     if (!is_new_folder(path))
         return path;
-    snprintf(name->tensors, sizeof(name->tensors), "%smodel.safetensors", path);
+    snprintf(name->tensors, sizeof(name->tensors), "%.*smodel.safetensors",
+             PATH_MAX, path);
     return name->tensors;
 }
 

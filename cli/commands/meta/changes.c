@@ -66,8 +66,8 @@ static struct nearest known_end(struct each_key each, const char *word)
 
         if (whole > size + 1 && key[whole - size - 1] == '.' &&
             strcmp(key + whole - size, word) == 0)
-            snprintf(nearest.hint, sizeof(nearest.hint), "; did you mean '%s'?",
-                     key);
+            snprintf(nearest.hint, sizeof(nearest.hint),
+                     "; did you mean '%.60s'?", key);
     }
     return nearest;
 }
