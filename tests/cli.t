@@ -372,7 +372,7 @@ check "--stats makes a table of it" sh -c \
 
 no_file() {
     "$modelfile" detect nothing.gguf 2>&1 |
-        grep -qE '^peak heap [0-9]+ B \([0-9]+ allocations?\) · [0-9.]+ ms$'
+        grep -qE '^peak heap [0-9.]+ KiB \([0-9]+ allocations?\) · [0-9.]+ ms$'
 }
 check "of what was not opened it tells no size" no_file
 
