@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -26,10 +27,24 @@ static const struct mf_options four = { .size = sizeof(four),
 
 /* ---- work ---- */
 
+static atomic_bool shared; /* a worker, by two threads at once */
+
+/* Long enough for two threads to meet. */
+static void use(const struct mf_worker *worker)
+{
+    atomic_uchar *users = (atomic_uchar *)worker->buffer;
+
+    if (atomic_fetch_add(users, 1) > 0)
+        atomic_store(&shared, true);
+    nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+    atomic_fetch_sub(users, 1);
+}
+
 static enum mf_status count_task(struct mf_worker *worker, void *context,
                                  size_t task)
 {
     (void)task;
+    use(worker);
     atomic_fetch_add((atomic_size_t *)context, 1);
     mf_worker_done(worker, 1);
     return MF_OK;
@@ -44,10 +59,13 @@ static enum mf_status do_work(struct mf_env *env, uint64_t size)
 
     if (status != MF_OK)
         return status;
+    for (size_t i = 0; i < crew.count; i++)
+        *crew.worker[i].buffer = 0;
     status = mf_crew_run(&crew, count_task, &done, 100);
     mf_crew_release(&crew);
     if (status == MF_OK)
         assert_int_equal(atomic_load(&done), 100);
+    assert_false(atomic_load(&shared));
     return status;
 }
 
@@ -136,16 +154,6 @@ static void fork_finds_no_threads_missing(void **state)
     values_stay();
 }
 
-/* Each thread of a region with an env of its own. */
-static void work_in_a_region(void **state)
-{
-    (void)state;
-    set_values();
-#pragma omp parallel num_threads(THREADS)
-    work_once(&four);
-    values_stay();
-}
-
 #endif
 
 /* ---- threads of the library ---- */
@@ -191,11 +199,29 @@ static void small_work_starts_no_thread(void **state)
 #endif
 }
 
+#ifdef _OPENMP
+
+/* In a region of the program each thread works alone. */
+static void work_in_a_region(void **state)
+{
+    size_t more[THREADS] = { 0 };
+
+    (void)state;
+    set_values();
+#pragma omp parallel num_threads(THREADS)
+    more[omp_get_thread_num()] = threads_at_work(WORK);
+    values_stay();
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(more[i], 0);
+}
+
+#endif
+
 /* ---- threads of the program ---- */
 
 struct hook {
     size_t calls, count, some; /* some: of the indexes, to be run */
-    bool at_once, twice;
+    bool at_once, wrong;       /* wrong: one twice, and some that are none */
     void (*work)(void *context, size_t index);
     void *context;
 };
@@ -220,6 +246,7 @@ static void run(void *user, size_t count,
     struct call call[THREADS];
     pthread_t thread[THREADS];
     size_t some = hook->some < count ? hook->some : count;
+    size_t last = hook->wrong ? some - 1 : some;
 
     hook->calls++;
     hook->count = count;
@@ -227,7 +254,7 @@ static void run(void *user, size_t count,
     hook->context = context;
     assert_true(count <= THREADS);
     for (size_t i = 0; i < some; i++) {
-        call[i] = (struct call){ hook, i };
+        call[i] = (struct call){ hook, i == last ? 0 : i };
         if (!hook->at_once)
             run_call(&call[i]);
         else if (pthread_create(&thread[i], NULL, run_call, &call[i]) != 0)
@@ -235,8 +262,10 @@ static void run(void *user, size_t count,
     }
     for (size_t i = 0; i < some && hook->at_once; i++)
         pthread_join(thread[i], NULL);
-    if (hook->twice)
-        work(context, 0), work(context, count), work(context, SIZE_MAX);
+    if (hook->wrong) {
+        work(context, count);
+        work(context, SIZE_MAX);
+    }
 }
 
 static void work_by(struct hook *hook, unsigned threads)
@@ -255,7 +284,7 @@ static void program_gives_threads(void **state)
     struct hook in_turn = { .some = THREADS };
     struct hook fewer = { .some = 1, .at_once = true };
     struct hook refuses = { .some = 0 };
-    struct hook wrong = { .some = THREADS, .at_once = true, .twice = true };
+    struct hook wrong = { .some = THREADS, .at_once = true, .wrong = true };
     struct hook alone = { .some = THREADS };
 
     (void)state;
