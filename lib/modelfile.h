@@ -146,12 +146,10 @@ struct mf_error {
                           "OUTPUT-EXISTS", of mf_reason_at: the request was
                           refused for it; else "" */
     enum mf_error_file file;
-    char
-        shard[256]; /* MF_ERROR_IN_SHARD: its name, without a folder; else "" */
     uint64_t needed; /* MF_NEED_MORE: bytes from the start of the file */
     int system;      /* errno of the call of the system that failed; else 0 */
-    char path[512];  /* of the file, as it was opened or is to be written; "" if
-                        that is unknown, or longer */
+    char path[256];  /* of the file, as it was opened or is to be written, or if
+                        that is longer, its name; "" if it is unknown */
 };
 
 struct mf_reason_info {

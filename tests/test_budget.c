@@ -429,6 +429,8 @@ static const struct test_case {
     { "merge", "split-00001-of-00002.gguf", merge, 40 },
 };
 
+static char last_message[400];
+
 /* One operation with its own env.  What is written goes to `out`. */
 static enum mf_status run(const struct test_case *test,
                           const struct mf_options *options, const char *out,
@@ -448,6 +450,8 @@ static enum mf_status run(const struct test_case *test,
         status = test->run(model, out, result);
         mf_model_close(model);
     }
+    snprintf(last_message, sizeof(last_message), "%s",
+             mf_env_error(own)->message);
     mf_env_heap(own, &heap);
     if (options->heap_limit > 0)
         assert_true(heap.peak <= options->heap_limit);
@@ -498,7 +502,7 @@ static void try_limits(const struct test_case *test)
         if (status == MF_OK)
             check_same(test, when);
         else if (limit >= test->enough * 1024)
-            fail_msg("%s fails with %s", test->name, when);
+            fail_msg("%s fails with %s: %s", test->name, when, last_message);
         else
             assert_true(status == MF_ERR_LIMIT || status == MF_ERR_MEMORY);
     }

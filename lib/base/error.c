@@ -96,10 +96,15 @@ const char *mf_errno_text(int number)
 enum mf_status mf_error_about(struct mf_env *env, const char *path)
 {
     struct mf_error *error = &env->error;
+    size_t size = path ? strlen(path) + 1 : 0;
 
-    if (error->status != MF_OK && !*error->path && path &&
-        strlen(path) < sizeof(error->path))
-        memcpy(error->path, path, strlen(path) + 1);
+    if (size > sizeof(error->path)) {
+        path = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        size = strlen(path) + 1;
+    }
+    if (error->status != MF_OK && !*error->path && size > 0 &&
+        size <= sizeof(error->path))
+        memcpy(error->path, path, size);
     return error->status;
 }
 
@@ -136,7 +141,6 @@ void mf_clear_error(struct mf_env *env)
     env->error.status = MF_OK;
     env->error.offset = MF_NO_OFFSET;
     env->error.message[0] = 0;
-    env->error.shard[0] = 0;
     env->error.needed = 0;
     env->error.system = 0;
     env->error.path[0] = 0;

@@ -59,11 +59,8 @@ enum mf_status mf_shard_add_context(struct mf_model *model, const char *path)
             error.message);
     env->error.rule = error.rule;
     env->error.system = error.system;
-    mf_error_about(env, *error.path ? error.path : path);
-    if (strlen(name) < sizeof(env->error.shard)) {
-        env->error.file = MF_ERROR_IN_SHARD;
-        memcpy(env->error.shard, name, strlen(name) + 1);
-    }
+    env->error.file = MF_ERROR_IN_SHARD;
+    mf_error_about(env, path);
     return error.status;
 }
 

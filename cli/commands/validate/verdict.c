@@ -186,15 +186,22 @@ static bool add_findings(struct run *run, const struct mf_model *model,
     return true;
 }
 
+/* How many bytes of a path are its folder. */
+static size_t folder_size(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
 /* The path of a shard in the folder of the operand. */
 static const char *shard_path(struct run *run, struct verdict *verdict,
-                              const char *shard)
+                              const struct mf_error *error)
 {
-    const char *slash = strrchr(verdict->path, '/');
-    size_t folder = slash ? (size_t)(slash + 1 - verdict->path) : 0;
+    const char *shard = error->path + folder_size(error->path);
     struct buffer *path = &verdict->shard_path;
 
-    if (buffer_add(run, path, verdict->path, folder) &&
+    if (buffer_add(run, path, verdict->path, folder_size(verdict->path)) &&
         buffer_add(run, path, shard, strlen(shard) + 1))
         return path->at;
     return verdict->path; /* out of memory; the message has it, too */
@@ -225,10 +232,10 @@ static void add_error(struct run *run, const struct verdict_options *options,
                                           .offset = error->offset,
                                           .message = error->message } };
 
-    if (*error->shard) {
+    if (error->file == MF_ERROR_IN_SHARD) {
         result.finding.shard = NO_SHARD;
         if (error->offset != MF_NO_OFFSET)
-            result.path = shard_path(run, verdict, error->shard);
+            result.path = shard_path(run, verdict, error);
     }
     verdict->result = &verdict->only;
     verdict->found.of[MF_ERROR] = 1;
