@@ -6,8 +6,6 @@
  */
 #include "lib/base/parallel.h"
 
-#include <inttypes.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -487,37 +485,4 @@ enum mf_status mf_crew_run_rows(struct mf_crew *crew, mf_task *task,
         return crew->env->error.status;
     widen_buffers(crew);
     return MF_OK;
-}
-
-size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most)
-{
-    size_t part = least(left, most);
-
-    if (part == 0)
-        mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                "no progress is possible: a buffer has room for %zu of the "
-                "%" PRIu64 " units that are left",
-                most, left);
-    return part;
-}
-
-bool mf_worker_wait(struct mf_worker *worker, const atomic_size_t *turn,
-                    size_t mine)
-{
-    /* As long as it takes to read a little from memory; then others may have
-     * the processor. */
-    const unsigned patience = 1000;
-    struct mf_timed timed = mf_timed_begin(&worker->env, MF_PHASE_WAIT);
-    bool came;
-
-    for (unsigned i = 0;; i++) {
-        came = atomic_load_explicit(turn, memory_order_acquire) == mine;
-        if (came || is_set(&worker->crew->failed) ||
-            is_set(&worker->crew->stopped))
-            break;
-        if (i > patience)
-            sched_yield();
-    }
-    mf_timed_end(&worker->env, timed);
-    return came;
 }
