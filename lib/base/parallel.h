@@ -64,6 +64,12 @@ struct mf_crew {
  */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
+
+/* The same for work that encodes or compares what is encoded: less of it pays
+ * for a thread. */
+enum mf_status mf_crew_init_slow(struct mf_crew *crew, struct mf_env *env,
+                                 uint64_t work, uint64_t piece, size_t least);
+
 void mf_crew_release(struct mf_crew *crew);
 
 /* Tasks 0 to count - 1.  After a failure later tasks may be left out; the

@@ -9,6 +9,11 @@
 
 #include "lib/base/timings.h"
 
+void mf_worker_at(struct mf_worker *worker, const char *tensor)
+{
+    atomic_store_explicit(&worker->crew->tensor, tensor, memory_order_relaxed);
+}
+
 size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most)
 {
     size_t part = left < most ? (size_t)left : most;

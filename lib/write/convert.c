@@ -318,7 +318,7 @@ static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
     enum mf_status status = mf_outputs_buffer_need(outputs, &buffer);
 
     if (status == MF_OK)
-        status = mf_crew_init(&crew, outputs->env, size, size, buffer);
+        status = mf_crew_init_slow(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
         outputs->output->draft.format->out->has_crc)
