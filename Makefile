@@ -325,6 +325,8 @@ $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # They read their own symbols, by that information too.
 $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
+# It counts how often the instruction set is chosen.
+$(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
 # Its tokenizers are small: no digest has a name.
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 

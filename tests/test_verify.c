@@ -509,6 +509,43 @@ static void a_model_follows_from_itself(void **state)
     assert_true(each_fixture("", check_fixture) > 200);
 }
 
+/* ---- the instruction set ---- */
+
+const struct mf_isa *__real_mf_isa_choose(struct mf_env *env);
+const struct mf_isa *__wrap_mf_isa_choose(struct mf_env *env);
+
+static size_t choices;
+
+const struct mf_isa *__wrap_mf_isa_choose(struct mf_env *env)
+{
+    choices++;
+    return __real_mf_isa_choose(env);
+}
+
+/* Asking the processor what it can do takes long in a virtual machine: it is
+ * not done for each tensor. */
+static void the_instruction_set_is_chosen_once(void **state)
+{
+    const char *path = scratch_path("many.gguf");
+    struct mf_quantize_options q8_0 = { .size = sizeof(q8_0), .type = "Q8_0" };
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_model *source, *quant;
+
+    (void)state;
+    assert_int_equal(mf_model_open(env, fixture_path("good-many-tensors.gguf"),
+                                   NULL, &source),
+                     MF_OK);
+    assert_int_equal(mf_model_quantize(source, path, &q8_0, NULL, NULL), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &quant), MF_OK);
+    choices = 0;
+    assert_int_equal(mf_verify(quant, source, NULL, NULL), MF_OK);
+    assert_in_range(choices, 1, 19);
+    assert_true(mf_model_info(quant)->tensor_count > 100);
+    mf_model_close(quant);
+    mf_model_close(source);
+    mf_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +557,7 @@ int main(void)
         cmocka_unit_test(refused_memory_does_no_harm),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(a_model_follows_from_itself),
+        cmocka_unit_test(the_instruction_set_is_chosen_once),
     };
 
     return cmocka_run_group_tests(tests, setup, remove_scratch);

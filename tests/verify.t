@@ -260,49 +260,4 @@ if command -v openssl >/dev/null 2>&1 && [ -e "$dir/st.json" ]; then
 else
     skip "openssl can sign it" "no openssl"
 fi
-
-# Asking the processor what it can do takes long in a virtual machine: it is not
-# done for each tensor.  The choice begins with the variable's value.
-cat >"$dir/count.c" <<'EOF'
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-extern char **environ;
-static unsigned long count;
-char *getenv(const char *name)
-{
-    size_t size = strlen(name);
-    count += strcmp(name, "MODELFILE_ISA") == 0;
-    for (char **each = environ; each && *each; each++)
-        if (strncmp(*each, name, size) == 0 && (*each)[size] == '=')
-            return *each + size + 1;
-    return NULL;
-}
-__attribute__((destructor)) static void tell(void)
-{
-    FILE *out = fopen(COUNT, "w");
-    if (out && fprintf(out, "%lu\n", count) > 0)
-        fclose(out);
-}
-EOF
-few_choices() {
-    "$modelfile" quantize --quiet "$fixtures/good-many-tensors.gguf" \
-        "$dir/many.gguf" q8_0 --force &&
-        LD_PRELOAD=$dir/count.so "$modelfile" verify --no-sandbox \
-            "$dir/many.gguf" --from "$fixtures/good-many-tensors.gguf" &&
-        [ "$(cat "$dir/count")" -gt 0 ] && [ "$(cat "$dir/count")" -lt 20 ] &&
-        return
-    echo "asked $(cat "$dir/count") times"
-    return 1
-}
-if [ -z "${SAN:-}" ] && ${CC:-cc} -shared -fPIC -DCOUNT="\"$dir/count\"" \
-    -o "$dir/count.so" "$dir/count.c" 2>/dev/null &&
-    LD_PRELOAD=$dir/count.so "$modelfile" version --no-sandbox \
-        >/dev/null 2>&1 &&
-    [ -s "$dir/count" ]; then
-    check "the instruction set is chosen once, not for each tensor" few_choices
-else
-    skip "the instruction set is chosen once" "no getenv of our own"
-fi
 finish

@@ -54,17 +54,6 @@ struct mf_crew {
 /* All threads' buffers together, whatever their number. */
 #define MF_CREW_MEMORY ((size_t)3 * 1024 * 1024)
 
-/* Encoding blocks takes as long as reading so many times their bytes, or
- * longer: the work of a crew that does. */
-#define MF_ENCODING_EFFORT 32
-
-static inline uint64_t mf_encoding_work(uint64_t bytes)
-{
-    uint64_t work;
-
-    return mf_mul(bytes, MF_ENCODING_EFFORT, &work) ? work : UINT64_MAX;
-}
-
 /* At most as many workers as the env has threads, for `work` bytes in all in
  * pieces of at most `piece`: no more workers than pay for their threads, and no
  * larger buffers than the work can use, but buffers of at least `least` bytes.
@@ -75,6 +64,12 @@ static inline uint64_t mf_encoding_work(uint64_t bytes)
  */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
+
+/* The same for work that encodes or compares what is encoded: less of it pays
+ * for a thread. */
+enum mf_status mf_crew_init_slow(struct mf_crew *crew, struct mf_env *env,
+                                 uint64_t work, uint64_t piece, size_t least);
+
 void mf_crew_release(struct mf_crew *crew);
 
 /* Tasks 0 to count - 1.  After a failure later tasks may be left out; the

@@ -157,7 +157,7 @@ enum mf_status mf_env_share(struct mf_env *env, size_t count,
 
     mf_clear_error(env);
     /* How long a task takes is unknown: all threads, and no buffers. */
-    status = mf_crew_init(&crew, env, UINT64_MAX, 1, 0);
+    status = mf_crew_init_slow(&crew, env, UINT64_MAX, 1, 0);
     if (status != MF_OK)
         return status;
     crew.work = count;

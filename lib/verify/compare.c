@@ -318,8 +318,8 @@ static enum mf_status prepare(struct mf_comparison *comparison)
 
     comparison->isa = comparison->work->isa;
     if (measure_work(comparison, &size, &least) != MF_OK ||
-        mf_crew_init(&comparison->crew, env, mf_encoding_work(size), UINT64_MAX,
-                     least) != MF_OK)
+        mf_crew_init_slow(&comparison->crew, env, size, UINT64_MAX, least) !=
+            MF_OK)
         return env->error.status;
     comparison->part = mf_chunk_table(env, PARTS, sizeof(*comparison->part),
                                       &comparison->room);

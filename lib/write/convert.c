@@ -319,20 +319,6 @@ static enum mf_status commit(struct mf_outputs *outputs)
     return status == MF_OK || done == 0 ? status : fail_after(outputs, done);
 }
 
-/* What threads share: more where tensors are quantized. */
-static uint64_t effort_of(const struct mf_outputs *outputs, uint64_t size)
-{
-    for (size_t i = 0; i < outputs->count; i++) {
-        const struct mf_draft *draft = &outputs->output[i].draft;
-
-        for (size_t k = 0; k < draft->tensor_count; k++)
-            if (draft->tensor[k].type != draft->tensor[k].from &&
-                mf_type_is_quantized((enum mf_type)draft->tensor[k].type))
-                return mf_encoding_work(size);
-    }
-    return size;
-}
-
 static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
 {
     struct mf_crew crew = { 0 };
@@ -341,8 +327,7 @@ static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
     enum mf_status status = mf_outputs_buffer_need(outputs, &buffer);
 
     if (status == MF_OK)
-        status = mf_crew_init(&crew, outputs->env, effort_of(outputs, size),
-                              size, buffer);
+        status = mf_crew_init_slow(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
         outputs->output->draft.format->out->has_crc)
