@@ -254,8 +254,8 @@ void dhat_env_begins(const struct mf_env *env)
     env_blocks = heap.live_blocks;
 }
 
-/* mf_env_free asserts that nothing is left, and ends the process otherwise: the
- * profile that shows where it comes from is written before. */
+/* Where something is left, the profile that shows where it comes from is
+ * written before the env is freed: a build with asserts ends there. */
 void dhat_env_ends(const struct mf_env *env)
 {
     struct run *run = profile_of;

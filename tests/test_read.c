@@ -362,6 +362,71 @@ static void test_threads(void **state)
     check_threads("good-deflated.npz");
 }
 
+/* ---- the end ---- */
+
+struct things {
+    struct mf_env *own;
+    struct mf_model *model;
+    struct mf_tensor_reader *reader;
+    const struct mf_array *array;
+};
+
+static void open_things(struct test_heap *heap, struct things *out)
+{
+    struct mf_meta meta;
+    size_t at;
+
+    out->own = test_env(heap);
+    assert_non_null(out->own);
+    assert_int_equal(mf_model_open(out->own, fixture_path("good-llama.gguf"),
+                                   NULL, &out->model),
+                     MF_OK);
+    assert_true(
+        mf_meta_find(out->model, "tokenizer.ggml.tokens", 21, &meta, &at));
+    assert_int_equal(mf_values_read(out->model, at, &out->array), MF_OK);
+    assert_int_equal(mf_tensor_reader_open(out->model, &out->reader), MF_OK);
+}
+
+static void close_thing(struct things *things, unsigned number)
+{
+    float numbers[8];
+
+    if (number == 0)
+        mf_env_free(things->own);
+    else if (number == 1)
+        mf_model_close(things->model);
+    else if (number == 2)
+        mf_array_free(things->array);
+    else {
+        assert_int_equal(mf_tensor_reader_read(things->reader, 0, 0, 8,
+                                               MF_READ_F32, numbers),
+                         MF_OK);
+        mf_tensor_reader_close(things->reader);
+    }
+}
+
+/* Finalizers of other languages come in any order: all 24 of them. */
+static void test_any_order(void **state)
+{
+    (void)state;
+    for (unsigned order = 0; order < 256; order++) {
+        unsigned turn[] = { order & 3, order >> 2 & 3, order >> 4 & 3,
+                            order >> 6 };
+        struct test_heap heap = { 0 };
+        struct things things;
+        unsigned seen = 0;
+
+        for (size_t i = 0; i < COUNT(turn); i++)
+            seen |= 1u << turn[i];
+        if (seen != 15)
+            continue;
+        open_things(&heap, &things);
+        for (size_t i = 0; i < COUNT(turn); i++)
+            close_thing(&things, turn[i]);
+        assert_int_equal(heap.live, 0);
+    }
+}
+
 /* ---- everything that there is ---- */
 
 static uint64_t draws;
@@ -483,11 +548,12 @@ static void test_every_fixture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_integers),   WITH_ENV(test_floats),
-        WITH_ENV(test_types),      WITH_ENV(test_shapes),
-        WITH_ENV(test_refused),    WITH_ENV(test_blocks),
-        WITH_ENV(test_big_endian), WITH_ENV(test_changed),
-        WITH_ENV(test_threads),    WITH_ENV(test_every_fixture),
+        WITH_ENV(test_integers),      WITH_ENV(test_floats),
+        WITH_ENV(test_types),         WITH_ENV(test_shapes),
+        WITH_ENV(test_refused),       WITH_ENV(test_blocks),
+        WITH_ENV(test_big_endian),    WITH_ENV(test_changed),
+        WITH_ENV(test_threads),       WITH_ENV(test_any_order),
+        WITH_ENV(test_every_fixture),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
