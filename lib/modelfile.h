@@ -760,7 +760,7 @@ MF_API enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
 MF_API const struct mf_error *
 mf_tensor_reader_error(const struct mf_tensor_reader *reader);
 
-/* Before the model is closed. NULL is allowed. */
+/* Also after mf_model_close and mf_env_free. NULL is allowed. */
 MF_API void mf_tensor_reader_close(struct mf_tensor_reader *reader);
 
 /* MF_OK if all files of the model are those that were opened, byte for byte as
