@@ -429,7 +429,7 @@ struct mf_open_options {
     bool allow_missing;
     /* A config.json of Hugging Face, or a folder that has one but no model, is
      * a model without tensors, for mf_plan alone. */
-    bool bare;
+    bool bare; /* not from memory or a descriptor */
     /* Of mf_model_open_memory: the bytes are only the beginning of a file of
      * this size. 0: they are all of it. */
     uint64_t file_size;
@@ -484,7 +484,8 @@ struct mf_byte_source {
     /* Fills in *out for another file: a shard, or one next to the model such as
      * config.json. Its name is that of this one with another last component.
      * Of the new source name and open do not count. Returns 0, or a number of
-     * errno, ENOENT if there is no such file. Folders cannot be listed: the
+     * errno, ENOENT if there is no such file. What it opened is closed, even if
+     * it cannot be used. Folders cannot be listed: the
      * index.json of a shard is not looked for, and further chat templates in a
      * folder of their own are not found. NULL: there are no other files. */
     int (*open)(void *user, const char *name, struct mf_byte_source *out);
@@ -738,7 +739,8 @@ MF_API enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
                                       uint64_t offset, size_t size, void *out);
 
 /* Reads for one thread.  Several threads may read tensors of a model at once,
- * each with a reader of its own, while no other call with its env is made.
+ * each with a reader of its own, while no other call with its env is made:
+ * _open and _close are such calls, for before the threads and after them.
  * Nothing is allocated after _open; but for packed tensors the model keeps what
  * it unpacked, which the threads share. */
 struct mf_tensor_reader;
@@ -760,7 +762,8 @@ MF_API enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
 MF_API const struct mf_error *
 mf_tensor_reader_error(const struct mf_tensor_reader *reader);
 
-/* Also after mf_model_close and mf_env_free. NULL is allowed. */
+/* Also after mf_model_close, from which on nothing is read, and mf_env_free.
+ * NULL is allowed. */
 MF_API void mf_tensor_reader_close(struct mf_tensor_reader *reader);
 
 /* MF_OK if all files of the model are those that were opened, byte for byte as
@@ -771,7 +774,8 @@ MF_API enum mf_status mf_model_unchanged(struct mf_model *model);
 /* Bytes of a file that somebody else can map or read. */
 struct mf_file_span {
     uint32_t shard;
-    const char *path; /* of the shard, as opened; terminated */
+    const char *path; /* of the shard, as opened; terminated. Of
+                         mf_model_open_fd the name: map the descriptor */
     struct mf_span data;
 };
 
@@ -831,7 +835,7 @@ struct mf_value {
 struct mf_values;
 
 /* Starts reading the metadata value with this index. Close *out with
- * mf_values_close before the model. */
+ * mf_values_close; once the model is closed nothing more is read. */
 MF_API enum mf_status mf_values_open(struct mf_model *model, size_t index,
                                      struct mf_values **out);
 MF_API enum mf_status mf_values_next(struct mf_values *values,

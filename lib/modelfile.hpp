@@ -225,9 +225,14 @@ public:
     template <class T> result<std::vector<T>> read(std::size_t index)
     {
         mf_tensor of{};
-        mf_tensor_at(get(), index, &of);
-        std::vector<T> out(static_cast<std::size_t>(of.parameters));
+        std::vector<T> out;
 
+        mf_tensor_at(get(), index, &of);
+        if (read(index, 0, span<T>()) != MF_OK) // what it claims is true
+            return last_error(env_);
+        if (of.parameters > out.max_size())
+            return error{MF_ERR_LIMIT, "it does not fit the address space"};
+        out.resize(static_cast<std::size_t>(of.parameters));
         if (read(index, 0, span<T>(out)) != MF_OK)
             return last_error(env_);
         return out;

@@ -148,7 +148,8 @@ static void test_every_type(void **state)
     "{\"a\":[1,2,3],\"b\":[1,-2],\"c\":[1,18446744073709551615],"              \
     "\"d\":[1,2.5,-3],\"e\":[9007199254740993,0.5],\"f\":[\"x\",\"\\u0000\"]," \
     "\"g\":[1,\"x\"],\"h\":[[1]],\"i\":[],\"j\":[true,false],"                 \
-    "\"k\":[-1,18446744073709551615],\"l\":1,\"m\":[null]}"
+    "\"k\":[-1,18446744073709551615],\"l\":1,\"m\":[null],"                    \
+    "\"n\":[1,18446744073709551617],\"o\":[1e999,1],\"p\":[1e308]}"
 
 static void refuses(struct mf_model *model, const char *key,
                     enum mf_status wanted, const char *says)
@@ -186,6 +187,9 @@ static void test_json(void **state)
     assert_string_equal(((const struct mf_str *)array->elements)[0].at, "x");
     assert_int_equal(((const struct mf_str *)array->elements)[1].size, 1);
     mf_array_free(array);
+    CHECK("p", MF_VALUE_F64, ((const double[]){ 1e308 }));
+    refuses(model, "n", MF_ERR_UNSUPPORTED, "no common type");
+    refuses(model, "o", MF_ERR_UNSUPPORTED, "no common type");
     refuses(model, "e", MF_ERR_UNSUPPORTED, "no common type");
     refuses(model, "k", MF_ERR_UNSUPPORTED, "no common type");
     refuses(model, "g", MF_ERR_UNSUPPORTED, "are mixed");

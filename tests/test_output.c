@@ -22,7 +22,7 @@ struct place {
         size_t size, next;
     } file[FILES_MAX];
     pthread_mutex_t lock;
-    size_t count, ended, complete;
+    size_t count, ended, complete, read_back;
     unsigned calls, fail_at; /* the call that fails, from 1 on; 0: none */
     int reason;
     bool forward;
@@ -83,6 +83,7 @@ static int get(void *user, void *file, uint64_t offset, void *bytes,
     while (&place->file[i] != file)
         i++;
     memcpy(bytes, place->file[i].bytes + offset, count);
+    place->read_back += count;
     return answer(place);
 }
 
@@ -191,6 +192,8 @@ static void check_job(const struct job *job, bool forward)
     assert_int_equal(place.ended, place.count);
     assert_int_equal(place.complete, place.count);
     same_as_disk(&place);
+    if (strstr(job->path, ".apr")) /* it has a checksum of all */
+        assert_int_equal(place.read_back > 0, !forward);
     empty_place(&place);
 }
 
@@ -230,6 +233,7 @@ static void test_failures(void **state)
     check_failures(&jobs[1], false, EIO, MF_ERR_OUTPUT);
     check_failures(&jobs[3], false, EIO, MF_ERR_OUTPUT);
     check_failures(&jobs[5], false, ECANCELED, MF_ERR_STOPPED);
+    check_failures(&jobs[0], true, -ECANCELED, MF_ERR_STOPPED);
 }
 
 static void check_argument(const char *says)

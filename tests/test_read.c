@@ -369,6 +369,7 @@ struct things {
     struct mf_model *model;
     struct mf_tensor_reader *reader;
     const struct mf_array *array;
+    bool closed;
 };
 
 static void open_things(struct test_heap *heap, struct things *out)
@@ -393,14 +394,15 @@ static void close_thing(struct things *things, unsigned number)
 
     if (number == 0)
         mf_env_free(things->own);
-    else if (number == 1)
+    else if (number == 1) {
         mf_model_close(things->model);
-    else if (number == 2)
+        things->closed = true;
+    } else if (number == 2)
         mf_array_free(things->array);
     else {
         assert_int_equal(mf_tensor_reader_read(things->reader, 0, 0, 8,
                                                MF_READ_F32, numbers),
-                         MF_OK);
+                         things->closed ? MF_ERR_ARGUMENT : MF_OK);
         mf_tensor_reader_close(things->reader);
     }
 }
@@ -413,7 +415,7 @@ static void test_any_order(void **state)
         unsigned turn[] = { order & 3, order >> 2 & 3, order >> 4 & 3,
                             order >> 6 };
         struct test_heap heap = { 0 };
-        struct things things;
+        struct things things = { .closed = false };
         unsigned seen = 0;
 
         for (size_t i = 0; i < COUNT(turn); i++)

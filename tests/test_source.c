@@ -22,6 +22,7 @@ static struct {
     atomic_uint reads;
     unsigned opened, closed;
     unsigned fail_at; /* the read that fails, from 1 on; 0: none */
+    bool unusable;    /* what is opened after the first has no read */
     int reason;       /* for which it does */
     atomic_int inside, most_inside;
     bool alone; /* one thread at a time */
@@ -83,6 +84,8 @@ static int store_open(void *user, const char *name, struct mf_byte_source *out)
                                     .open = store_open,
                                     .close = store_close,
                                     .one_at_a_time = store.alone };
+    if (store.unusable && store.opened > store.closed + 1)
+        out->read = NULL;
     return 0;
 }
 
@@ -341,6 +344,72 @@ static void test_refused(void **state)
     store_close(source.user);
 }
 
+/* A source that was taken over is closed, whatever the status; and no other. */
+static void test_unusable(void **state)
+{
+    const char *path = fixture_path("good-split-00002-of-00003.gguf");
+    const struct mf_open_options odd = { .size = sizeof(odd), .shards = 99 };
+    const struct mf_open_options sized = { .size = sizeof(sized),
+                                           .file_size = 1 };
+    struct mf_model *model;
+
+    (void)state;
+    store.unusable = true;
+    assert_int_equal(open_stored(env, path, &model), MF_ERR_IO);
+    assert_non_null(strstr(mf_env_error(env)->message, "cannot be used"));
+    store.unusable = false;
+    nothing_left();
+    assert_int_equal(mf_model_open(env, path, &odd, &model), MF_ERR_ARGUMENT);
+    assert_int_equal(mf_model_open(env, path, &sized, &model), MF_ERR_ARGUMENT);
+}
+
+/* What failed once is read another time. */
+static void check_again(const char *path, int reason, unsigned fail_at)
+{
+    struct mf_tensor_reader *reader;
+    struct mf_model *model;
+    size_t failed = 0;
+
+    assert_int_equal(open_stored(env, path, &model), MF_OK);
+    store.reads = 0;
+    store.fail_at = fail_at;
+    store.reason = reason;
+    for (int round = 0; round < 4; round++)
+        for (size_t i = 0; i < mf_model_info(model)->tensor_count; i++) {
+            struct mf_tensor tensor;
+            uint8_t byte;
+
+            assert_true(mf_tensor_at(model, i, &tensor));
+            for (uint64_t at = tensor.data.size; at-- > 0;) {
+                enum mf_status status = mf_tensor_bytes(model, i, at, 1, &byte);
+
+                failed += status != MF_OK;
+                if (status != MF_OK)
+                    assert_true(round == 0);
+            }
+        }
+    assert_true(failed <= 1);
+    store.fail_at = 0;
+    assert_int_equal(mf_tensor_reader_open(model, &reader), MF_OK);
+    mf_model_close(model);
+    nothing_left(); /* a reader does not keep the bytes */
+    mf_tensor_reader_close(reader);
+}
+
+static void test_again(void **state)
+{
+    const char *const names[] = { "good-deflated.npz", "good-torch-deflated.pt",
+                                  "good-fortran.npy",
+                                  "good-split-00001-of-00003.gguf" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++)
+        for (unsigned at = 1; at < 12; at++) {
+            check_again(fixture_path(names[i]), EIO, at);
+            check_again(fixture_path(names[i]), ECANCELED, at);
+        }
+}
+
 static void test_one_at_a_time(void **state)
 {
     (void)state;
@@ -359,6 +428,8 @@ static void test_descriptor(void **state)
     size_t size;
     uint8_t *bytes = load(fixture_path("good-llama.gguf"), &size);
     int fd = memfd_create("model", MFD_CLOEXEC), pipes[2];
+    struct mf_tensor_reader *reader;
+    float number;
     struct mf_model *model, *other;
 
     (void)state;
@@ -368,8 +439,14 @@ static void test_descriptor(void **state)
     other = open_fixture("good-llama.gguf");
     same_header(model, other);
     same_digests(model, other);
+    assert_int_equal(mf_tensor_reader_open(model, &reader), MF_OK);
     mf_model_close(model);
     mf_model_close(other);
+    /* The descriptor may be another file's by now. */
+    assert_int_equal(
+        mf_tensor_reader_read(reader, 0, 0, 1, MF_READ_F32, &number),
+        MF_ERR_ARGUMENT);
+    mf_tensor_reader_close(reader);
     assert_int_equal(fcntl(fd, F_GETFD) >= 0, 1); /* it is still open */
     close(fd);
     assert_int_equal(mf_model_open_fd(env, "closed", fd, NULL, &model),
@@ -472,6 +549,28 @@ static void check_every_length(const char *name)
     free(bytes);
 }
 
+/* Data that has to be ordered or turned, too, is there or needed. */
+static void check_data_lengths(const char *name)
+{
+    size_t size;
+    uint8_t *bytes = load(fixture_path(name), &size), data[64];
+    struct mf_model *model;
+    struct mf_tensor tensor;
+
+    for (size_t have = 0; have < size; have++) {
+        if (open_beginning(bytes, have, size, &model) != MF_OK)
+            continue;
+        assert_true(mf_tensor_at(model, 0, &tensor));
+        assert_int_equal(
+            mf_tensor_bytes(model, 0, 0, (size_t)tensor.data.size, data),
+            MF_NEED_MORE);
+        assert_true(mf_env_error(env)->needed > have);
+        assert_true(mf_env_error(env)->needed <= size);
+        mf_model_close(model);
+    }
+    free(bytes);
+}
+
 static void test_beginnings(void **state)
 {
     (void)state;
@@ -480,6 +579,8 @@ static void test_beginnings(void **state)
     check_every_length("good-types.gguf");
     check_every_length("good-dtypes.safetensors");
     check_every_length("good-array.npy");
+    check_data_lengths("good-fortran.npy");
+    check_data_lengths("good-big.npy");
 }
 
 /* What a file is, of its first bytes as of all of it. */
@@ -546,6 +647,7 @@ int main(void)
         WITH_ENV(test_every_fixture), WITH_ENV(test_shards_and_lists),
         WITH_ENV(test_sidecars),      WITH_ENV(test_read_fails),
         WITH_ENV(test_no_memory),     WITH_ENV(test_refused),
+        WITH_ENV(test_unusable),      WITH_ENV(test_again),
         WITH_ENV(test_one_at_a_time), WITH_ENV(test_descriptor),
         WITH_ENV(test_beginnings),    WITH_ENV(test_detection),
         WITH_ENV(test_data_beyond),

@@ -5,6 +5,7 @@
 #include "lib/io/given.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -208,6 +209,23 @@ bool mf_given_has_more(const struct mf_given *given)
     return given->first.open != NULL;
 }
 
+/* Not MF_ERR_ARGUMENT: the arguments of the call were right. */
+static bool is_usable(struct mf_env *env, const struct roomy *roomy,
+                      struct mf_byte_source *out)
+{
+    struct mf_error error;
+
+    if (roomy->source.size <= sizeof(*roomy) &&
+        take(env, &roomy->source, out) == MF_OK)
+        return true;
+    error = env->error;
+    mf_clear_error(env);
+    mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+            "the program opened it as a source that cannot be used: %s",
+            error.status != MF_OK ? error.message : "its size is too large");
+    return false;
+}
+
 /* What the program opens under that name; false after mf_fail. */
 static bool open_source(struct mf_given *given, const char *name,
                         struct mf_byte_source *out, bool *missing)
@@ -219,6 +237,7 @@ static bool open_source(struct mf_given *given, const char *name,
     if (given->first.open)
         reason = given->first.open(given->first.user, name, &roomy.source);
     end_read(given);
+    reason = abs(reason); /* as read returns them */
     if (missing)
         *missing = reason == ENOENT;
     if (reason != 0) {
@@ -229,7 +248,7 @@ static bool open_source(struct mf_given *given, const char *name,
                        mf_errno_text(reason));
         return false;
     }
-    if (take(given->env, &roomy.source, out) == MF_OK)
+    if (is_usable(given->env, &roomy, out))
         return true;
     close_source(&roomy.source);
     return false;

@@ -120,6 +120,10 @@ static int64_t memory_read(const struct mf_source *source, uint64_t offset,
 
     if (size > left)
         size = (size_t)left;
+    if (size == 0 && offset < source->size) {
+        errno = ENODATA; /* of a file whose beginning is here */
+        return -1;
+    }
     if (size == 0)
         return 0;
     memcpy(buffer, source->bytes + offset, size);
@@ -280,12 +284,33 @@ void mf_source_close(struct mf_source *source)
     source->ops = NULL;
 }
 
+static int64_t shut_read(const struct mf_source *source, uint64_t offset,
+                         void *buffer, size_t size, struct mf_io_stats *io)
+{
+    (void)source, (void)offset, (void)buffer, (void)size, (void)io;
+    errno = EBADF;
+    return -1;
+}
+
+static const struct mf_source_ops shut_ops = { shut_read, memory_size_now, NULL,
+                                               keep_open, NULL };
+
+void mf_source_shut(struct mf_source *source)
+{
+    mf_source_close(source);
+    *source = (struct mf_source){ .ops = &shut_ops,
+                                  .name = source->name,
+                                  .size = source->size,
+                                  .fd = -1,
+                                  .stored = source->stored };
+}
+
 /* What errno says after a read that failed. */
 static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
 {
     if (errno == ENOMEM)
-        return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                       "no memory is left to unpack tensors with");
+        return mf_fail_system(env, MF_ERR_MEMORY, MF_NO_OFFSET, errno,
+                              "no memory is left to read or unpack with");
     if (errno == ENOSPC)
         return mf_decline(
             env, MF_REASON_SCRATCH_SPACE, MF_NO_OFFSET,
@@ -293,8 +318,8 @@ static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
             "slices, is unpacked to a temporary file, and there "
             "is no room for one");
     if (errno == ECANCELED)
-        return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET,
-                       "the source was cancelled");
+        return mf_fail_system(env, MF_ERR_STOPPED, MF_NO_OFFSET, errno,
+                              "the source was cancelled");
     if (errno == EBADMSG)
         return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the compressed data of a tensor is damaged");
@@ -329,7 +354,9 @@ static enum mf_status read_all(struct mf_env *env,
     while (size > 0) {
         int64_t got = source->ops->read(source, offset, into, size, &env->io);
 
-        if (got < 0)
+        if (got < 0 && errno == ENODATA && source->there < source->size)
+            need_more(env, source, source->there + 1);
+        else if (got < 0)
             read_failed(env, offset);
         if (got == 0)
             mf_fail(env, MF_ERR_IO, offset,

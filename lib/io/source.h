@@ -120,6 +120,9 @@ enum mf_status mf_source_open_beginning(struct mf_env *env, const char *name,
  * may be closed, too. */
 void mf_source_close(struct mf_source *source);
 
+/* Closes it, and leaves one of which nothing can be read. */
+void mf_source_shut(struct mf_source *source);
+
 /* Reads all of size bytes; else MF_ERR_IO with the offset where they ended.  Of
  * bytes that are computed: MF_ERR_MEMORY, or MF_ERR_CORRUPT where the file's
  * make no sense. */

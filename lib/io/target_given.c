@@ -6,7 +6,7 @@
  * that cannot give back what was written is a stream.
  */
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
@@ -27,6 +27,7 @@ enum mf_status mf_target_check_given(struct mf_env *env,
 static enum mf_status check(struct mf_env *env, const struct mf_target *target,
                             int result, uint64_t offset, const char *what)
 {
+    result = abs(result);
     if (result == 0)
         return MF_OK;
     if (result == ECANCELED)

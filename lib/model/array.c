@@ -5,6 +5,7 @@
  * The events of the value are read: once, or for texts twice, since only then
  * it is known how long they are together.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lib/model/model.h"
@@ -50,9 +51,24 @@ static size_t element_size(enum mf_value_type of)
 /* Of 2^53 and above not every integer is a double. */
 #define EXACT ((uint64_t)1 << 53)
 
+/* Digits of JSON that the double beside them is not: an integer that fits
+ * neither type of 64 bits, or a number beyond all doubles. */
+static bool is_rounded(const struct mf_value *value)
+{
+    struct mf_str digits = value->text;
+    bool integer = digits.size > 0;
+
+    for (size_t i = 0; i < digits.size; i++)
+        integer = integer && !strchr(".eEnN", digits.at[i]);
+    return integer || (digits.size > 0 && isinf(value->number.f64) &&
+                       !memchr(digits.at, 'n', digits.size));
+}
+
 /* A JSON number as a double, which it is part of an array of. */
 static bool to_double(const struct mf_value *value, double *out)
 {
+    if (value->type == MF_VALUE_F64 && is_rounded(value))
+        return false;
     if (value->type == MF_VALUE_F64)
         *out = value->number.f64;
     else if (value->type == MF_VALUE_I64)

@@ -48,6 +48,8 @@ bool mf_nearby_exists(const struct mf_model *model, const char *path)
         return access(path, F_OK) == 0;
     exists = mf_given_open(model->given, path, &source, &missing) == MF_OK;
     mf_source_close(&source);
+    if (model->env->error.status == MF_ERR_STOPPED)
+        return false;
     model->env->error = before; /* opening it will say so */
     return exists || !missing;
 }

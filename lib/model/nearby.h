@@ -29,6 +29,7 @@ enum mf_status mf_nearby_open_own(struct mf_model *model, const char *path,
 enum mf_status mf_nearby_open(const struct mf_model *model, const char *path,
                               struct mf_source *out);
 
+/* False after mf_fail, too, where the program stopped the call. */
 bool mf_nearby_exists(const struct mf_model *model, const char *path);
 
 /* The folder of that path, or the folder itself, for mf_entries_begin; -1 where

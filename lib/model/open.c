@@ -136,6 +136,23 @@ static enum mf_status complete(struct mf_model *model, enum mf_status status,
     return status;
 }
 
+/* memory: what is only about bytes in memory counts. */
+static enum mf_status take_options(struct mf_env *env,
+                                   struct mf_open_options *out,
+                                   const struct mf_open_options *given,
+                                   bool memory)
+{
+    if (mf_options_take(env, out, sizeof(*out), given) != MF_OK)
+        return env->error.status;
+    if ((unsigned)out->shards > MF_SHARDS_BY_NAME)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%u is no choice of shards", (unsigned)out->shards);
+    if (out->file_size > 0 && !memory)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "file_size is about bytes in memory");
+    return MF_OK;
+}
+
 /* Opens the files that path leads to. */
 static enum mf_status open_path(struct mf_model *model, const char *path,
                                 enum mf_shards shards, struct mf_model **out)
@@ -163,7 +180,7 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
     struct mf_open_options known;
     struct mf_model *model;
 
-    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+    if (take_options(env, &known, options, false) != MF_OK)
         return MF_ERR_ARGUMENT;
     model = model_new(env, &known);
     return model ? open_path(model, path, known.shards, out)
@@ -224,7 +241,7 @@ enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
     struct mf_open_options known;
     struct mf_source source;
 
-    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+    if (take_options(env, &known, options, true) != MF_OK)
         return MF_ERR_ARGUMENT;
     if (mf_source_open_beginning(env, name, bytes, size,
                                  known.file_size > 0 ? known.file_size : size,
@@ -244,7 +261,7 @@ enum mf_status mf_model_open_fd(struct mf_env *env, const char *name, int fd,
     struct mf_open_options known;
     struct mf_source source;
 
-    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+    if (take_options(env, &known, options, false) != MF_OK)
         return MF_ERR_ARGUMENT;
     if (mf_source_check_fd(env, fd) != MF_OK)
         return env->error.status;
@@ -265,7 +282,7 @@ enum mf_status mf_model_open_source(struct mf_env *env,
     struct mf_given *given;
     struct mf_model *model;
 
-    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK ||
+    if (take_options(env, &known, options, false) != MF_OK ||
         mf_given_new(env, source, &given) != MF_OK)
         return env->error.status;
     model = model_new(env, &known);
@@ -306,6 +323,12 @@ void mf_model_close(struct mf_model *model)
     if (!model)
         return;
     model->closed = true;
+    for (size_t i = 0; model->users > 0 && i < model->file_count; i++)
+        mf_source_shut(&model->file[i].source);
+    if (model->users > 0) {
+        mf_given_close(model->given);
+        model->given = NULL;
+    }
     release_unused(model);
 }
 

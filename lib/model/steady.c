@@ -125,15 +125,23 @@ enum mf_status mf_model_unchanged(struct mf_model *model)
     for (size_t i = 0; i < model->file_count; i++) {
         const struct mf_source *source = &model->file[i].source;
 
-        if (mf_source_unchanged(env, source) != MF_OK)
-            return env->error.status;
-        if (source->ops->times_now &&
+        if (mf_source_unchanged(env, source) == MF_OK &&
+            source->ops->times_now &&
             source->ops->times_now(source).changed != source->times.changed)
-            return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
-                           "the file, or its mode or name, was changed since "
-                           "it was opened");
+            mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                    "the file, or its mode or name, was changed since it was "
+                    "opened");
+        if (env->error.status != MF_OK)
+            return mf_shard_error(env, model, i);
     }
     return MF_OK;
+}
+
+enum mf_status mf_shard_error(struct mf_env *env, const struct mf_model *model,
+                              size_t shard)
+{
+    env->error.file = shard > 0 ? MF_ERROR_IN_SHARD : MF_ERROR_IN_MODEL;
+    return mf_error_about(env, model->file[shard].path);
 }
 
 /* How often work is done for a file that somebody keeps touching. */

@@ -19,6 +19,10 @@
  * be computed again, and then this to be called again. */
 enum mf_status mf_model_steady(struct mf_model *model, bool *again);
 
+/* The error of env, of the model or of who reads it, is about that shard. */
+enum mf_status mf_shard_error(struct mf_env *env, const struct mf_model *model,
+                              size_t shard);
+
 /* For a loop around work that reads these models, begun with `round` 0: whether
  * it has to be done (again).  False once it is done and the files are those
  * that were read, or after an error, which may be that somebody keeps touching

@@ -189,7 +189,7 @@ static bool acquire(struct mf_streams *streams, struct mf_stored *stored,
         *out = (struct access){ .stream = NULL };
         lock(streams);
         unpacked = mf_unpacked_find(&streams->unpacked, row);
-        if (unpacked) {
+        if (unpacked && !unpacked->again) {
             out->unpacked = *unpacked;
             waits = !unpacked->ready;
         } else {
@@ -398,7 +398,8 @@ static void make_whole(struct mf_streams *streams, struct mf_stream *stream,
 
     made->error = done ? 0 : errno;
     made->ready = true;
-    if (!done)
+    made->again = !done && made->error != EBADMSG; /* not for what it is */
+    if (!done && !made->again)
         mf_unpacked_drop(streams->env, made);
     stream->row = UINT32_MAX;
     lock(streams);

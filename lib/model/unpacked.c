@@ -102,6 +102,12 @@ struct mf_unpacked *mf_unpacked_begin(struct mf_unpacked_table *table,
 {
     struct mf_unpacked made = { .key = row + 1, .room = size }, *place;
 
+    place = mf_unpacked_find(table, row);
+    if (place) { /* its room is kept */
+        place->ready = place->again = false;
+        place->error = 0;
+        return place;
+    }
     if (!grow(table, env))
         return NULL;
     if (!take_memory(table, env, &made, SMALL) &&

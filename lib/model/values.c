@@ -167,6 +167,9 @@ enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
     *out = (struct mf_value){ .event = MF_EVENT_DONE };
     if (values->done)
         return MF_OK;
+    if (values->model && values->model->closed)
+        return mf_fail(values->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the model was closed");
     values->next(values, out);
     values->done = values->done || values->env->error.status != MF_OK;
     return values->env->error.status;

@@ -10,6 +10,7 @@
 
 #include "lib/base/timings.h"
 #include "lib/codec/codecs.h"
+#include "lib/model/steady.h"
 
 /* Elements of a tensor, on their way. */
 struct reading {
@@ -35,6 +36,9 @@ static enum mf_status find(struct mf_tensor_reader *reader, size_t index,
     const struct mf_record *record;
 
     mf_clear_error(env);
+    if (model->closed)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the model was closed");
     if (index >= model->index.tensor_count)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "tensor index %zu is out of range: there are %zu", index,
@@ -151,9 +155,13 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
 static enum mf_status fetch(const struct reading *reading, uint64_t at,
                             void *into, size_t size)
 {
-    return size == 0 ? MF_OK
-                     : mf_source_read(&reading->reader->env, reading->source,
-                                      reading->record->offset + at, into, size);
+    struct mf_env *env = &reading->reader->env;
+
+    if (size == 0 ||
+        mf_source_read(env, reading->source, reading->record->offset + at, into,
+                       size) == MF_OK)
+        return MF_OK;
+    return mf_shard_error(env, reading->reader->model, reading->record->shard);
 }
 
 /* Straight to where they are wanted. */
@@ -331,6 +339,10 @@ static enum mf_status bytes_swapped(const struct reading *reading,
             numbers = room;
         if (numbers > reading->record->size / width - offset / width)
             numbers = (size_t)(reading->record->size / width - offset / width);
+        if (numbers == 0)
+            return mf_fail(&reading->reader->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                           "tensor '%s' ends within a number",
+                           mf_record_name(reading->record).text);
         if (fetch_blocks(reading, offset / width, numbers) != MF_OK)
             return reading->reader->env.error.status;
         some = numbers * width - skip;
