@@ -16,7 +16,7 @@
 struct mf_unpacked {
     uint32_t key;    /* its row + 1; 0: none */
     bool ready;      /* else a thread is making it */
-    bool again;      /* it could not, but another time it may: it is made anew
+    bool again;      /* it could not, but may the next time: it is made again
                         by who reads it next */
     int error;       /* errno: it could not be made */
     uint64_t room;   /* of all its bytes */
