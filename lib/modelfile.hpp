@@ -2,8 +2,6 @@
 //
 // modelfile.hpp - modelfile.h for C++17: owners, ranges, spans
 //
-//     #include <modelfile.hpp>
-//
 //     modelfile::env env;
 //     auto model = env.open("model.gguf");
 //     if (!model)
@@ -198,7 +196,6 @@ public:
     std::optional<tensor> find(std::string_view name) const
     {
         tensor out;
-
         return mf_tensor_find(get(), name.data(), name.size(), &out, &out.index)
                    ? std::optional<tensor>(out)
                    : std::nullopt;
@@ -207,7 +204,6 @@ public:
     std::optional<meta> find_meta(std::string_view key) const
     {
         meta out;
-
         return mf_meta_find(get(), key.data(), key.size(), &out, &out.index)
                    ? std::optional<meta>(out)
                    : std::nullopt;
@@ -226,7 +222,6 @@ public:
     {
         mf_tensor of{};
         std::vector<T> out;
-
         mf_tensor_at(get(), index, &of);
         if (read(index, 0, span<T>()) != MF_OK) // what it claims is true
             return last_error(env_);
@@ -243,7 +238,6 @@ public:
     {
         const mf_array *array = nullptr;
         std::vector<std::string> out;
-
         if (mf_values_read(get(), meta_index, &array) != MF_OK)
             return last_error(env_);
         std::unique_ptr<const mf_array, void (*)(const mf_array *)> owned(
