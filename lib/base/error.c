@@ -35,11 +35,16 @@ const char *mf_version(void)
     return MF_VERSION_STRING;
 }
 
+/* The first failure is kept. */
 static void note(struct mf_env *env, enum mf_status status, const char *rule,
-                 uint64_t offset, const char *format, va_list arguments)
+                 uint64_t offset, int number, const char *format,
+                 va_list arguments)
 {
     struct mf_error *error = &env->error;
 
+    if (error->status != MF_OK)
+        return;
+    error->system = number;
     error->status = status;
     error->offset = offset;
     error->rule = rule;
@@ -53,12 +58,10 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
 {
     va_list arguments;
 
-    if (env->error.status != MF_OK)
-        return env->error.status;
     va_start(arguments, format);
-    note(env, status, "", offset, format, arguments);
+    note(env, status, "", offset, 0, format, arguments);
     va_end(arguments);
-    return status;
+    return env->error.status;
 }
 
 enum mf_status mf_fail_system(struct mf_env *env, enum mf_status status,
@@ -67,13 +70,10 @@ enum mf_status mf_fail_system(struct mf_env *env, enum mf_status status,
 {
     va_list arguments;
 
-    if (env->error.status != MF_OK)
-        return env->error.status;
     va_start(arguments, format);
-    note(env, status, "", offset, format, arguments);
+    note(env, status, "", offset, number, format, arguments);
     va_end(arguments);
-    env->error.system = number;
-    return status;
+    return env->error.status;
 }
 
 const char *mf_errno_text(int number)
@@ -113,11 +113,9 @@ enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
 {
     va_list arguments;
 
-    if (env->error.status != MF_OK)
-        return env->error.status;
     va_start(arguments, format);
-    note(env, mf_reasons[reason].status, mf_reasons[reason].id, offset, format,
-         arguments);
+    note(env, mf_reasons[reason].status, mf_reasons[reason].id, offset, 0,
+         format, arguments);
     va_end(arguments);
     return env->error.status;
 }
@@ -127,10 +125,8 @@ enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
 {
     va_list arguments;
 
-    if (env->error.status != MF_OK)
-        return env->error.status;
     va_start(arguments, format);
-    note(env, mf_rule_status(rule), mf_rules[rule].id, offset, format,
+    note(env, mf_rule_status(rule), mf_rules[rule].id, offset, 0, format,
          arguments);
     va_end(arguments);
     return env->error.status;

@@ -95,7 +95,7 @@ static size_t text_size(const char *text)
     return text && *text ? strlen(text) + 1 : 0;
 }
 
-/* Behind the env, in the same block. */
+/* After the env, in the same block. */
 static void keep_texts(struct mf_env *env, const struct mf_options *options)
 {
     char *at = (char *)(env + 1);

@@ -47,7 +47,7 @@ struct mf_inputs {
 };
 
 struct mf_env {
-    size_t size; /* with the texts behind it */
+    size_t size; /* with the texts after it */
     size_t open; /* models and the like that need it */
     bool freed;  /* by the program: the last of them releases it */
     struct mf_heap heap;

@@ -228,7 +228,7 @@ static bool is_usable(struct mf_env *env, const struct roomy *roomy,
 
 /* What the program opens under that name; false after mf_fail. */
 static bool open_source(struct mf_given *given, const char *name,
-                        struct mf_byte_source *out, bool *missing)
+                        struct mf_byte_source *out)
 {
     struct roomy roomy = { .source.size = sizeof(struct mf_byte_source) };
     int reason = ENOENT;
@@ -238,8 +238,6 @@ static bool open_source(struct mf_given *given, const char *name,
         reason = given->first.open(given->first.user, name, &roomy.source);
     end_read(given);
     reason = abs(reason); /* as read returns them */
-    if (missing)
-        *missing = reason == ENOENT;
     if (reason != 0) {
         mf_fail_system(given->env,
                        reason == ECANCELED ? MF_ERR_STOPPED
@@ -255,13 +253,11 @@ static bool open_source(struct mf_given *given, const char *name,
 }
 
 enum mf_status mf_given_open(struct mf_given *given, const char *name,
-                             struct mf_source *out, bool *missing)
+                             struct mf_source *out)
 {
     struct mf_byte_source source;
     struct given_file *file;
 
-    if (missing)
-        *missing = false;
     *out = (struct mf_source){ .fd = -1 };
     if (strcmp(name, given->name) == 0) {
         *out = (struct mf_source){ .ops = &first_ops,
@@ -271,7 +267,7 @@ enum mf_status mf_given_open(struct mf_given *given, const char *name,
                                    .user = given };
         return MF_OK;
     }
-    if (!open_source(given, name, &source, missing))
+    if (!open_source(given, name, &source))
         return given->env->error.status;
     file = mf_alloc(given->env, sizeof(*file));
     if (!file) {

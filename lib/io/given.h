@@ -28,9 +28,9 @@ const char *mf_given_name(const struct mf_given *given);
 /* Whether there can be more than one file. */
 bool mf_given_has_more(const struct mf_given *given);
 
-/* Opens a file of the set.  *missing (may be NULL): there is none of that
+/* Opens a file of the set; mf_error.system is ENOENT where no file has that
  * name. */
 enum mf_status mf_given_open(struct mf_given *given, const char *name,
-                             struct mf_source *out, bool *missing);
+                             struct mf_source *out);
 
 #endif

@@ -58,7 +58,6 @@ struct mf_model {
     void (*release_reader)(struct mf_tensor_reader *reader);
     bool may_be_bare;      /* as in struct mf_open_options */
     bool alone;            /* nothing lies next to it */
-    bool absent;           /* the last file that was not opened */
     bool bare;             /* only config.json is there: no tensor is known */
     bool incomplete;       /* a shard whose name does not lead to the others */
     bool selected;         /* tensors were taken out or renamed: select.c */

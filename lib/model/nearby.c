@@ -25,16 +25,15 @@ bool mf_nearby_any(const struct mf_model *model)
 enum mf_status mf_nearby_open_own(struct mf_model *model, const char *path,
                                   struct mf_source *out, bool *is_folder)
 {
-    model->absent = false;
     return model->given
-               ? mf_given_open(model->given, path, out, &model->absent)
+               ? mf_given_open(model->given, path, out)
                : mf_pending_open_file(model->env, path, out, is_folder);
 }
 
 enum mf_status mf_nearby_open(const struct mf_model *model, const char *path,
                               struct mf_source *out)
 {
-    return model->given ? mf_given_open(model->given, path, out, NULL)
+    return model->given ? mf_given_open(model->given, path, out)
                         : mf_source_open_file(model->env, path, out, NULL);
 }
 
@@ -42,16 +41,18 @@ bool mf_nearby_exists(const struct mf_model *model, const char *path)
 {
     struct mf_error before = model->env->error;
     struct mf_source source;
-    bool missing, exists;
+    bool exists;
 
     if (!model->given)
         return access(path, F_OK) == 0;
-    exists = mf_given_open(model->given, path, &source, &missing) == MF_OK;
+    mf_clear_error(model->env);
+    exists = mf_given_open(model->given, path, &source) == MF_OK ||
+             model->env->error.system != ENOENT;
     mf_source_close(&source);
     if (model->env->error.status == MF_ERR_STOPPED)
         return false;
     model->env->error = before; /* opening it will say so */
-    return exists || !missing;
+    return exists;
 }
 
 int mf_nearby_folder_of(const struct mf_model *model, const char *path)

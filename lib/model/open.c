@@ -165,6 +165,7 @@ static enum mf_status open_path(struct mf_model *model, const char *path,
         kept ? mf_model_open_path(model, kept, shards) : env->error.status,
         out);
 
+    mf_error_about(env, path);
     mf_timed_end(env, timed);
     return status;
 }

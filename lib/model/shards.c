@@ -36,7 +36,7 @@ static bool is_missing(const struct mf_model *model, const char *path,
     struct stat status;
 
     if (model->given)
-        return model->absent;
+        return error->system == ENOENT;
     if (error->status != MF_ERR_IO && error->status != MF_ERR_ARGUMENT)
         return false;
     if (stat(path, &status) != 0)

@@ -123,11 +123,10 @@ enum mf_status mf_model_unchanged(struct mf_model *model)
 
     mf_clear_error(env);
     for (size_t i = 0; i < model->file_count; i++) {
-        const struct mf_source *source = &model->file[i].source;
+        struct mf_source seen = model->file[i].source; /* its times stay */
+        bool touched;
 
-        if (mf_source_unchanged(env, source) == MF_OK &&
-            source->ops->times_now &&
-            source->ops->times_now(source).changed != source->times.changed)
+        if (mf_source_steady(env, &seen, &touched) == MF_OK && touched)
             mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                     "the file, or its mode or name, was changed since it was "
                     "opened");
