@@ -120,19 +120,22 @@ static enum mf_status finish(struct mf_model *model)
     return index->status;
 }
 
-/* Ends opening: *out becomes the model, or it is closed. */
-static enum mf_status complete(struct mf_model *model, enum mf_status status,
-                               struct mf_model **out)
+/* Ends opening: *out becomes the model, or it is closed, with which the path
+ * may go. */
+static enum mf_status complete(struct mf_model *model, const char *path,
+                               enum mf_status status, struct mf_model **out)
 {
     struct mf_timed timed = mf_timed_begin(model->env, MF_PHASE_INDEX);
 
     if (status == MF_OK)
         status = finish(model);
     mf_timed_end(model->env, timed);
-    if (status == MF_OK)
+    if (status == MF_OK) {
         *out = model;
-    else
-        mf_model_close(model);
+        return MF_OK;
+    }
+    mf_error_about(model->env, path);
+    mf_model_close(model);
     return status;
 }
 
@@ -161,11 +164,10 @@ static enum mf_status open_path(struct mf_model *model, const char *path,
     struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
     const char *kept = keep_path(model, path);
     enum mf_status status = complete(
-        model,
+        model, path,
         kept ? mf_model_open_path(model, kept, shards) : env->error.status,
         out);
 
-    mf_error_about(env, path);
     mf_timed_end(env, timed);
     return status;
 }
@@ -209,7 +211,7 @@ enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
         status =
             mf_decline(env, MF_REASON_SHARD_LIST_ALONE, MF_NO_OFFSET,
                        "this is only a list of shards, which need a folder");
-    return complete(model, status, out);
+    return complete(model, NULL, status, out);
 }
 
 /* Opens what has no files next to it. */
