@@ -117,7 +117,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan
+ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
@@ -319,9 +319,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
-    fingerprint json latency out sha256)
-$(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
-$(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
+    fingerprint json out sha256)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # They read their own symbols, by that information too.
 $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=

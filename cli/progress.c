@@ -29,7 +29,6 @@
 
 #include "cli/held.h"
 #include "cli/malloc_count.h"
-#include "cli/self.h"
 
 #include "cli/record.h"
 #include "cli/report.h"
@@ -168,7 +167,7 @@ static void show_json(const struct run *run, const struct mf_progress *progress,
     mf_json_key(&json, "live_bytes");
     mf_json_u64(&json, live_bytes(run));
     mf_json_key(&json, "resident_bytes");
-    if (self_resident(&resident))
+    if (mf_self_resident(&resident))
         mf_json_u64(&json, resident);
     else
         mf_json_null(&json);

@@ -96,8 +96,8 @@ bool record_open(struct run *run)
     }
     if (!options->record)
         return true;
-    if (!power_open(&record->power, options->power, options->power_root,
-                    record_clock() / 1000)) {
+    if (!mf_power_open(&record->power, options->power, options->power_root,
+                       record_clock() / 1000)) {
         report_usage(run,
                      "invalid value '%.60s' for '--power': not one of auto, "
                      "none, mock:WATTS",
@@ -174,7 +174,7 @@ static void report_recorded(struct run *run, const char *fingerprint)
     char text[200], joules[80];
 
     snprintf(joules, sizeof(joules), "%s",
-             power_status(&record->power, &record->energy));
+             mf_power_status(&record->power, &record->energy));
     if (record_has_energy(&record->energy))
         snprintf(joules, sizeof(joules), "%.3g J", record->energy.joules);
     snprintf(text, sizeof(text), "recorded; energy: %s; fingerprint: %s",
@@ -218,7 +218,7 @@ void record_close(struct run *run)
     record_write_run(run);
     record_folder_end(&record->folder);
     release_times(run, &record->times);
-    power_close(&record->power);
+    mf_power_close(&record->power);
     if (record->folder.error && !dropped)
         report_failed(run);
     else if (!record->folder.error)

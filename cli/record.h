@@ -19,8 +19,6 @@
 #define MF_CLI_RECORD_H
 
 #include "cli/cli.h"
-#include "cli/energy.h"
-#include "cli/latency.h"
 #include "cli/record_folder.h"
 
 /* ---- main.c, in this order ---- */
@@ -76,10 +74,10 @@ struct record_result {
 void record_result(const struct record_result *result);
 
 /* From now on energy is added up there, too; NULL: no longer. */
-void record_energy(struct energy *energy);
+void record_energy(struct mf_energy *energy);
 
 /* Whether there are figures of that energy. */
-bool record_has_energy(const struct energy *energy);
+bool record_has_energy(const struct mf_energy *energy);
 
 /* The folder, for more files; NULL without --record. */
 struct record_folder *record_folder(void);
@@ -89,8 +87,9 @@ void record_members(void (*write)(struct mf_json_out *json));
 
 /* Members "p50_us" and others, of an object that is open. */
 void record_latency_json(struct mf_json_out *json,
-                         const struct latency *latency);
-void record_energy_json(struct mf_json_out *json, const struct energy *energy);
+                         const struct mf_watch_times *latency);
+void record_energy_json(struct mf_json_out *json,
+                        const struct mf_energy *energy);
 
 /* The fingerprint of this run; begin must be over. */
 struct sha256_text record_fingerprint(struct run *run);

@@ -42,7 +42,7 @@ void record_snapshot(const struct mf_env *env)
     struct record *record = &the_record;
     struct mf_heap_stats library = { 0 };
     struct process_heap process = { 0 };
-    struct energy *const sums[] = { &record->energy, record->setting };
+    struct mf_energy *const sums[] = { &record->energy, record->setting };
     uint64_t rss = resident(), other;
 
     mf_env_heap(env ? env : record->env, &library);
@@ -56,8 +56,8 @@ void record_snapshot(const struct mf_env *env)
     record->rss.sum += rss;
     record->rss.peak = rss > record->rss.peak ? rss : record->rss.peak;
     record->rss.next = record_clock() + 100000000;
-    power_sample(&record->power, record_clock() / 1000, sums,
-                 record->setting ? 2 : 1);
+    mf_power_sample(&record->power, record_clock() / 1000, sums,
+                    record->setting ? 2 : 1);
 }
 
 void record_tick(const struct mf_env *env)
@@ -66,12 +66,12 @@ void record_tick(const struct mf_env *env)
         record_snapshot(env);
 }
 
-void record_energy(struct energy *energy)
+void record_energy(struct mf_energy *energy)
 {
     if (!the_record.on)
         return;
     record_snapshot(NULL); /* here the sum before ends, and this one begins */
     the_record.setting = energy;
-    if (energy && the_record.power.kind == POWER_MOCK)
-        power_sample(&the_record.power, record_clock() / 1000, &energy, 1);
+    if (energy && the_record.power.kind == MF_POWER_MOCK)
+        mf_power_sample(&the_record.power, record_clock() / 1000, &energy, 1);
 }

@@ -6,7 +6,6 @@
 #define MF_CLI_RECORD_PARTS_H
 
 #include "cli/fingerprint.h"
-#include "cli/power.h"
 #include "cli/record.h"
 
 /* Files that stay open until a sample ends. */
@@ -40,8 +39,8 @@ struct record {
     } rss;
     size_t results_count;
 
-    struct power power;
-    struct energy energy, *setting;
+    struct mf_power power;
+    struct mf_energy energy, *setting;
     struct mf_sha256 weights; /* of all models opened */
     bool has_weights;
     struct record_data { /* of a model: what is digested after the sample */

@@ -29,7 +29,7 @@ static void double_member(struct mf_json_out *json, const char *key,
 /* ---- latency ---- */
 
 static void latency_members(struct mf_json_out *json,
-                            const struct latency *latency, bool known)
+                            const struct mf_watch_times *latency, bool known)
 {
     json_member_number(json, "samples", latency->count);
     double_member(json, "p50_us", latency->p50, known);
@@ -40,18 +40,18 @@ static void latency_members(struct mf_json_out *json,
 }
 
 void record_latency_json(struct mf_json_out *json,
-                         const struct latency *latency)
+                         const struct mf_watch_times *latency)
 {
     latency_members(json, latency, true);
 }
 
-static struct latency latency_json(struct mf_json_out *json)
+static struct mf_watch_times latency_json(struct mf_json_out *json)
 {
     struct record_times *times = &the_record.times;
-    struct latency latency = { .count = times->count };
+    struct mf_watch_times latency = { .count = times->count };
 
     if (!times->lost)
-        latency = latency_of(times->at, times->count);
+        latency = mf_times_of(times->at, times->count);
     mf_json_key(json, "latency");
     mf_json_begin(json, '{');
     latency_members(json, &latency, !times->lost);
@@ -84,14 +84,16 @@ static void memory_json(struct mf_json_out *json)
 
 /* ---- energy ---- */
 
-void record_energy_json(struct mf_json_out *json, const struct energy *energy)
+void record_energy_json(struct mf_json_out *json,
+                        const struct mf_energy *energy)
 {
     bool known = record_has_energy(energy);
-    double seconds = energy_seconds(energy);
+    double seconds = mf_energy_seconds(energy);
 
-    json_member_text(json, "status", power_status(&the_record.power, energy));
+    json_member_text(json, "status",
+                     mf_power_status(&the_record.power, energy));
     double_member(json, "joules", energy->joules, known);
-    double_member(json, "mean_watts", energy_mean_watts(energy), known);
+    double_member(json, "mean_watts", mf_energy_mean_watts(energy), known);
     double_member(json, "peak_watts", energy->peak, known);
     double_member(json, "joules_per_second", energy->joules / seconds,
                   known && seconds > 0);
@@ -102,11 +104,11 @@ void record_energy_json(struct mf_json_out *json, const struct energy *energy)
 static void energy_json(struct mf_json_out *json)
 {
     static const char *const sources[] = {
-        [POWER_NONE] = "none",
-        [POWER_MOCK] = "mock",
-        [POWER_RAPL] = "rapl",
+        [MF_POWER_NONE] = "none",
+        [MF_POWER_MOCK] = "mock",
+        [MF_POWER_RAPL] = "rapl",
     };
-    const struct power *power = &the_record.power;
+    const struct mf_power *power = &the_record.power;
 
     mf_json_key(json, "energy");
     mf_json_begin(json, '{');
@@ -151,7 +153,8 @@ static void write_members(struct mf_json_out *json, struct run *run)
 }
 
 /* The command, if it had no settings. */
-static void only_result(const struct run *run, const struct latency *latency)
+static void only_result(const struct run *run,
+                        const struct mf_watch_times *latency)
 {
     const struct command *command = run->command;
     char setting[64];
@@ -173,7 +176,7 @@ void record_write_run(struct run *run)
 {
     struct record *record = &the_record;
     struct mf_json_out json = { .write = put, .user = &record->other.out };
-    struct latency latency;
+    struct mf_watch_times latency;
 
     record_file_close(&record->folder, &record->latency);
     record_file_close(&record->folder, &record->memory);

@@ -37,10 +37,10 @@ struct record_folder *record_folder(void)
     return the_record.on ? &the_record.folder : NULL;
 }
 
-bool record_has_energy(const struct energy *energy)
+bool record_has_energy(const struct mf_energy *energy)
 {
     return the_record.on &&
-           strcmp(power_status(&the_record.power, energy), "measured") == 0;
+           strcmp(mf_power_status(&the_record.power, energy), "measured") == 0;
 }
 
 void record_members(void (*write)(struct mf_json_out *json))

@@ -2237,6 +2237,146 @@ MF_API bool mf_profile_expect(struct mf_profile *profile, bool holds,
 MF_API const struct mf_error *
 mf_profile_error(const struct mf_profile *profile);
 
+/* ---- Watching a program ----------------------------------------------------
+ *
+ * Whether memory, open files or threads grow while a program does the same work
+ * again and again, how long a round of it takes, and how much energy:
+ *
+ *     struct mf_watch_options how = { .size = sizeof(how), .rounds = 1000 };
+ *
+ *     mf_watch_open(env, &how, &watch);
+ *     while (mf_watch_begin(watch)) {
+ *         work(env);
+ *         mf_watch_end(watch);
+ *     }
+ *     for (size_t i = 0; mf_watch_count_at(watch, i, &count); i++)
+ *         if (count.leaks)
+ *             printf("%s: %g per round\n", count.name, count.per_round);
+ *     mf_watch_close(watch);
+ *
+ * A leak is growth that is never given back.  A slope above zero does not show
+ * that alone: a cache that was not dropped yet has one, and a step that happens
+ * once.  So the rounds are divided into four quarters, and a count leaks if
+ *
+ *   - its lowest value in each quarter is above that in the quarter before,
+ *   - the last of these is more than a threshold above the first, and
+ *   - the line through all values rises by more than another one per round.
+ *
+ * A cache that is dropped now and then has its lowest value again in some later
+ * quarter, unless that takes longer than three quarters of the rounds. */
+
+struct mf_watch;
+
+enum mf_watch_kind {
+    MF_WATCH_HEAP,     /* bytes that the env has allocated */
+    MF_WATCH_OWN,      /* what mf_watch_options.own counts */
+    MF_WATCH_RESIDENT, /* bytes of the process in memory, but for mapped files;
+                          from /proc, like the next two */
+    MF_WATCH_FILES,    /* open descriptors */
+    MF_WATCH_THREADS,
+    MF_WATCH_KINDS
+};
+
+/* The fewest rounds that tell a leak from chance. */
+#define MF_WATCH_LEAST 8
+
+/* What is no leak. */
+struct mf_watch_threshold {
+    uint64_t growth;  /* of the lowest value, from the first quarter to the last
+                         one */
+    double per_round; /* of the slope */
+};
+
+/* All zero is the default. */
+struct mf_watch_options {
+    size_t size;      /* of this struct: see above */
+    uint64_t rounds;  /* that count; 0: MF_WATCH_LEAST */
+    uint64_t warm_up; /* rounds before the first that counts, which fill what is
+                         kept for good: tables of the C library, threads */
+    /* For each enum mf_watch_kind. NULL: 65536 and 1 for MF_WATCH_RESIDENT,
+     * which moves by whole pages, and 0 for the others, which are exact. */
+    const struct mf_watch_threshold *threshold;
+    /* For each of them the most that there can be, for rounds_left; at most
+     * what the system allows, and the env's heap_limit. 0: that. NULL: all 0.
+     */
+    const uint64_t *limit;
+    /* A count of the program, such as its own heap: *now, and the most that it
+     * ever was. False if it is not known. NULL: there is none. */
+    bool (*own)(void *user, uint64_t *now, uint64_t *most);
+    void *own_user;
+    bool times; /* keep the time of each round: 8 bytes */
+    /* Where energy comes from: "auto", the counters of processors (RAPL), which
+     * mostly only root may read; or "mock:WATTS". Sampled at the beginning and
+     * the end of each round. NULL or "none": nowhere. */
+    const char *power;
+    const char *power_root; /* in place of /sys; NULL: /sys */
+};
+
+/* MF_ERR_ARGUMENT if fewer than MF_WATCH_LEAST rounds are asked for, or power
+ * is none of those. The watch takes its memory from the env, all of it here.
+ * options may be NULL. */
+MF_API enum mf_status mf_watch_open(struct mf_env *env,
+                                    const struct mf_watch_options *options,
+                                    struct mf_watch **out);
+
+/* NULL is allowed. */
+MF_API void mf_watch_close(struct mf_watch *watch);
+
+/* A round begins; false when there were enough of them. */
+MF_API bool mf_watch_begin(struct mf_watch *watch);
+
+/* It is over: looks at all counts. */
+MF_API void mf_watch_end(struct mf_watch *watch);
+
+struct mf_watch_count {
+    const char *name; /* "library_heap", "own", "resident", "open_files",
+                         "threads" */
+    bool known;       /* else nothing of the rest is */
+    uint64_t rounds;  /* that counted so far */
+    uint64_t first, last;
+    uint64_t high_water; /* at the end of any round, warm-up and the most that
+                            the heap or own says included */
+    double per_round;    /* how much the line through all values rises, by least
+                            squares; exactly 0 if they are equal */
+    uint64_t limit;      /* UINT64_MAX: none */
+    bool complete;       /* all rounds are over: without that nothing leaks */
+    bool leaks;
+    uint64_t rounds_left; /* of a leak, from high_water to the limit; UINT64_MAX
+                             where there is no leak, or no limit */
+};
+
+/* For each enum mf_watch_kind; false, and out unchanged, for other indices. */
+MF_API bool mf_watch_count_at(const struct mf_watch *watch, size_t index,
+                              struct mf_watch_count *out);
+
+/* Percentiles are times that were measured (nearest rank); std is divided by
+ * count, not by count - 1. */
+struct mf_watch_times {
+    size_t count;
+    double p50, p95, p99, mean, std; /* nanoseconds */
+};
+
+/* Of the rounds that counted; false unless the option times is set. */
+MF_API bool mf_watch_times(struct mf_watch *watch, struct mf_watch_times *out);
+
+struct mf_watch_energy {
+    const char *status; /* "measured"; "not measured"; "unavailable", and why in
+                           parentheses: then all the rest is 0 */
+    size_t samples;
+    double joules, seconds;
+    double mean_watts, peak_watts; /* of the samples */
+};
+
+/* Of the rounds that counted, and of what was between them. False if an
+ * argument is NULL. */
+MF_API bool mf_watch_energy(const struct mf_watch *watch,
+                            struct mf_watch_energy *out);
+
+/* Writes all of this as one JSON document. A file that exists is an error
+ * unless replace is set. */
+MF_API enum mf_status mf_watch_write(struct mf_watch *watch, const char *path,
+                                     bool replace);
+
 #ifdef __cplusplus
 }
 #endif

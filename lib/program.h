@@ -89,6 +89,80 @@ void mf_sha256_add(struct mf_sha256 *sha, const void *bytes, size_t size);
 /* May be called more than once, with more bytes in between. */
 void mf_sha256_end(const struct mf_sha256 *sha, uint8_t out[32]);
 
+/* ---- Measuring ----------------------------------------------------------- */
+
+/* Sorts the times; a unit of the caller's. All zero for no times. */
+struct mf_watch_times mf_times_of(double *times, size_t count);
+
+void mf_times_sort(double *times, size_t count);
+
+/* The smallest of sorted times that percent of them do not exceed. */
+double mf_times_percentile(const double *sorted, size_t count,
+                           unsigned percent);
+
+/* Energy from samples of power, in constant memory however many there are.  All
+ * zero to begin with. */
+struct mf_energy {
+    size_t samples;
+    double joules, peak; /* watts at most */
+    double sum;          /* of the watts of all samples */
+    double watts;        /* of the last sample */
+    uint64_t first_us, last_us;
+};
+
+/* The mean of the samples, 0 without samples.  The mean over time, joules
+ * divided by seconds, differs if samples are not evenly spaced. */
+double mf_energy_mean_watts(const struct mf_energy *energy);
+double mf_energy_seconds(const struct mf_energy *energy);
+
+#define MF_POWER_ZONES 32
+
+enum mf_power_kind { MF_POWER_NONE, MF_POWER_MOCK, MF_POWER_RAPL };
+
+struct mf_power_zone {
+    char folder[32]; /* "intel-rapl:0" */
+    char name[32];   /* "package-0" */
+    uint64_t energy; /* microjoules, when it was read last */
+    uint64_t range;  /* the counter wraps around after this; 0: unknown */
+};
+
+/* How much power the machine takes: see lib/watch/power.c. */
+struct mf_power {
+    enum mf_power_kind kind;
+    const char *why; /* there are no figures; NULL: there are */
+    double watts;    /* of a mock */
+    int folder;      /* of the zones; -1: not open */
+    size_t count;
+    struct mf_power_zone zone[MF_POWER_ZONES];
+    uint64_t read_us; /* when all counters were read last */
+    bool moved;       /* a counter has changed since mf_power_open */
+};
+
+/* choice: "auto", "none" or "mock:WATTS"; NULL is auto.  root: what takes the
+ * place of /sys; NULL: nothing does.  False if the choice is none of them. */
+bool mf_power_open(struct mf_power *power, const char *choice, const char *root,
+                   uint64_t now_us);
+void mf_power_close(struct mf_power *power);
+
+/* What was taken until now: one sample for each of `count` sums.  None if it
+ * cannot be told. */
+void mf_power_sample(struct mf_power *power, uint64_t now_us,
+                     struct mf_energy *const sums[], size_t count);
+
+/* "measured", "unavailable (permission)", "not measured": about what was
+ * sampled. */
+const char *mf_power_status(const struct mf_power *power,
+                            const struct mf_energy *energy);
+
+/* All bytes of the process that are in memory, those of mapped files, too: one
+ * small read, for a number that is asked for often.  False, and out unchanged,
+ * where /proc does not say so. */
+bool mf_self_resident(uint64_t *out);
+
+/* The least of RLIMIT_DATA, RLIMIT_AS and what the machine has; UINT64_MAX:
+ * there is no limit. */
+uint64_t mf_self_memory_limit(void);
+
 /* ---- Folders ------------------------------------------------------------- */
 
 /* Calls found for every model in a folder, in the order of names, but not for

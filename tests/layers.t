@@ -139,6 +139,7 @@ compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
 plan      base lanes io json model arch draft codec hub write quantize
+watch     base io json write
 ROOMS
 }
 

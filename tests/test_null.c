@@ -124,6 +124,7 @@ static void options_have_a_size(void **state)
 }
 
 #include "tests/null_reading.h"
+#include "tests/null_watch.h"
 
 static void null_mf_model_close(void)
 {
@@ -1080,6 +1081,14 @@ static const struct {
     { "mf_verdict_name", null_mf_verdict_name },
     { "mf_verify", null_mf_verify },
     { "mf_version", null_mf_version },
+    { "mf_watch_begin", null_mf_watch_begin },
+    { "mf_watch_close", null_mf_watch_close },
+    { "mf_watch_count_at", null_mf_watch_count_at },
+    { "mf_watch_end", null_mf_watch_end },
+    { "mf_watch_energy", null_mf_watch_energy },
+    { "mf_watch_open", null_mf_watch_open },
+    { "mf_watch_times", null_mf_watch_times },
+    { "mf_watch_write", null_mf_watch_write },
     { "mf_writer_add", null_mf_writer_add },
     { "mf_writer_commit", null_mf_writer_commit },
     { "mf_writer_copy_metadata", null_mf_writer_copy_metadata },

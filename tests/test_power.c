@@ -6,78 +6,78 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "cli/energy.h"
-#include "cli/power.h"
+#include "lib/watch/energy.h"
 #include "tests/scratch.h"
 
 /* ---- energy ---- */
 
 static void constant_power(void **state)
 {
-    struct energy energy = { 0 };
+    struct mf_energy energy = { 0 };
 
     (void)state;
     for (uint64_t at = 5000000; at <= 6000000; at += 250000)
-        energy_add(&energy, 100, at);
-    assert_true(energy.joules == 100 && energy_mean_watts(&energy) == 100);
-    assert_true(energy_seconds(&energy) == 1 && energy.samples == 5);
+        mf_energy_add(&energy, 100, at);
+    assert_true(energy.joules == 100 && mf_energy_mean_watts(&energy) == 100);
+    assert_true(mf_energy_seconds(&energy) == 1 && energy.samples == 5);
 }
 
 static void ramp(void **state)
 {
-    struct energy energy = { 0 };
+    struct mf_energy energy = { 0 };
 
     (void)state;
-    energy_add(&energy, 0, 0);
-    energy_add(&energy, 200, 1000000);
+    mf_energy_add(&energy, 0, 0);
+    mf_energy_add(&energy, 200, 1000000);
     assert_true(energy.joules == 100 && energy.peak == 200);
-    assert_true(energy_mean_watts(&energy) == 100);
+    assert_true(mf_energy_mean_watts(&energy) == 100);
 }
 
 static void one_sample_is_no_energy(void **state)
 {
-    struct energy none = { 0 }, energy = { 0 };
+    struct mf_energy none = { 0 }, energy = { 0 };
 
     (void)state;
-    energy_add(&energy, 42, 7);
-    assert_true(energy.joules == 0 && energy_seconds(&energy) == 0);
-    assert_true(energy_mean_watts(&energy) == 42 && energy.peak == 42);
-    assert_true(energy_mean_watts(&none) == 0 && energy_seconds(&none) == 0);
+    mf_energy_add(&energy, 42, 7);
+    assert_true(energy.joules == 0 && mf_energy_seconds(&energy) == 0);
+    assert_true(mf_energy_mean_watts(&energy) == 42 && energy.peak == 42);
+    assert_true(mf_energy_mean_watts(&none) == 0 &&
+                mf_energy_seconds(&none) == 0);
 }
 
 /* The mean of the samples is not the energy over the time. */
 static void uneven_samples(void **state)
 {
-    struct energy energy = { 0 };
+    struct mf_energy energy = { 0 };
 
     (void)state;
-    energy_add(&energy, 10, 0);
-    energy_add(&energy, 10, 3000000);
-    energy_add(&energy, 40, 4000000);
+    mf_energy_add(&energy, 10, 0);
+    mf_energy_add(&energy, 10, 3000000);
+    mf_energy_add(&energy, 40, 4000000);
     assert_true(energy.joules == 30 + 25);
-    assert_true(energy_mean_watts(&energy) == 20);
+    assert_true(mf_energy_mean_watts(&energy) == 20);
 }
 
 static void clock_that_goes_back(void **state)
 {
-    struct energy energy = { 0 };
+    struct mf_energy energy = { 0 };
 
     (void)state;
-    energy_add(&energy, 10, 9000000);
-    energy_add(&energy, 10, 1000000);
-    assert_true(energy.joules == 0 && energy_seconds(&energy) == 0);
+    mf_energy_add(&energy, 10, 9000000);
+    mf_energy_add(&energy, 10, 1000000);
+    assert_true(energy.joules == 0 && mf_energy_seconds(&energy) == 0);
 }
 
 static void spans_add_up(void **state)
 {
-    struct energy energy = { 0 };
+    struct mf_energy energy = { 0 };
 
     (void)state;
-    energy_add_span(&energy, 0, 0, 1000000);
-    energy_add_span(&energy, 70, 1000000, 1100000);
-    energy_add_span(&energy, 0, 1100000, 2000000);
+    mf_energy_add_span(&energy, 0, 0, 1000000);
+    mf_energy_add_span(&energy, 70, 1000000, 1100000);
+    mf_energy_add_span(&energy, 0, 1100000, 2000000);
     assert_true(fabs(energy.joules - 7) < 1e-12 && energy.peak == 70);
-    assert_true(energy_seconds(&energy) == 2 && energy.samples == 3);
+    assert_true(mf_energy_seconds(&energy) == 2 && energy.samples == 3);
 }
 
 /* ---- RAPL ---- */
@@ -119,18 +119,18 @@ static void remove_tree(void)
     assert_int_equal(system(command), 0);
 }
 
-static double joules_until(struct power *power, struct energy *energy,
+static double joules_until(struct mf_power *power, struct mf_energy *energy,
                            uint64_t at)
 {
-    power_sample(power, at, &energy, 1);
+    mf_power_sample(power, at, &energy, 1);
     return energy->joules;
 }
 
 /* Of two packages, one of which wraps around, and what repeats them. */
 static void packages_only(void **state)
 {
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
@@ -139,10 +139,10 @@ static void packages_only(void **state)
     put_zone("intel-rapl:0:1", "package-9\n", "5\n", "1000000\n");
     put_zone("intel-rapl:2", "psys\n", "5\n", "1000000\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "5\n", "1000000\n");
-    assert_true(power_open(&power, "auto", tree(), 0));
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
     assert_null(power.why);
     assert_int_equal(power.count, 2);
-    assert_string_equal(power_status(&power, &energy),
+    assert_string_equal(mf_power_status(&power, &energy),
                         "unavailable (the energy counter cannot be read)");
     put_file("intel-rapl:0", "energy_uj", "3000000\n");
     put_file("intel-rapl:1", "energy_uj", "1000\n");
@@ -150,23 +150,23 @@ static void packages_only(void **state)
     put_file("intel-rapl-mmio:0", "energy_uj", "900000\n");
     assert_true(fabs(joules_until(&power, &energy, 500000) - 2.002) < 1e-12);
     assert_true(fabs(energy.peak - 4.004) < 1e-12);
-    assert_string_equal(power_status(&power, &energy), "measured");
-    power_close(&power);
+    assert_string_equal(mf_power_status(&power, &energy), "measured");
+    mf_power_close(&power);
     remove_tree();
 }
 
 static void mmio_where_there_is_nothing_else(void **state)
 {
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     put_zone("intel-rapl-mmio:0", "package-0\n", "5\n", "1000000\n");
-    assert_true(power_open(&power, NULL, tree(), 0));
+    assert_true(mf_power_open(&power, NULL, tree(), 0));
     assert_int_equal(power.count, 1);
     put_file("intel-rapl-mmio:0", "energy_uj", "1000005\n");
     assert_true(fabs(joules_until(&power, &energy, 1000000) - 1) < 1e-12);
-    power_close(&power);
+    mf_power_close(&power);
     remove_tree();
 }
 
@@ -177,12 +177,12 @@ static void unreadable_for_a_while(void **state)
         "",      "-1\n",   "1 2\n", "0x10\n", "99999999999999999999\n",
         "1e9\n", "watt\n", " 7\n"
     };
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n", "2000000\n");
-    assert_true(power_open(&power, "auto", tree(), 0));
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
     for (size_t i = 0; i < COUNT(hostile); i++) {
         put_file("intel-rapl:0", "energy_uj", hostile[i]);
         assert_true(joules_until(&power, &energy, 1000 * (i + 1)) == 0);
@@ -191,7 +191,7 @@ static void unreadable_for_a_while(void **state)
     put_file("intel-rapl:0", "energy_uj", "1500000\n");
     assert_true(fabs(joules_until(&power, &energy, 1000000) - 0.5) < 1e-12);
     assert_true(fabs(energy.peak - 0.5) < 1e-12);
-    power_close(&power);
+    mf_power_close(&power);
     remove_tree();
 }
 
@@ -203,44 +203,44 @@ static void wraps_nobody_knows_where(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(ranges); i++) {
-        struct energy energy = { 0 };
-        struct power power;
+        struct mf_energy energy = { 0 };
+        struct mf_power power;
 
         put_zone("intel-rapl:0", "package-0\n", "5000000\n", ranges[i]);
-        assert_true(power_open(&power, "auto", tree(), 0));
+        assert_true(mf_power_open(&power, "auto", tree(), 0));
         put_file("intel-rapl:0", "energy_uj", "1000000\n");
         assert_true(joules_until(&power, &energy, 1000000) == 0);
         assert_int_equal(energy.samples, 0);
         put_file("intel-rapl:0", "energy_uj", "3000000\n");
         assert_true(fabs(joules_until(&power, &energy, 2000000) - 2) < 1e-12);
-        assert_true(energy_seconds(&energy) == 1);
-        power_close(&power);
+        assert_true(mf_energy_seconds(&energy) == 1);
+        mf_power_close(&power);
         remove_tree();
     }
 }
 
 static void no_counter(void **state)
 {
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     mkdir(tree(), 0700);
-    assert_true(power_open(&power, "auto", tree(), 0));
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
     joules_until(&power, &energy, 1000000);
-    assert_string_equal(power_status(&power, &energy),
+    assert_string_equal(mf_power_status(&power, &energy),
                         "unavailable (no energy counter)");
-    power_close(&power);
+    mf_power_close(&power);
     remove_tree();
-    assert_true(power_open(&power, "auto", tree(), 0));
-    assert_string_equal(power_status(&power, &energy),
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
+    assert_string_equal(mf_power_status(&power, &energy),
                         "unavailable (no energy counter)");
 }
 
 /* Links lead where they like; a pipe must not block, a device not be read. */
 static void counters_that_are_none(void **state)
 {
-    struct power power;
+    struct mf_power power;
     char path[4096];
 
     (void)state;
@@ -252,26 +252,26 @@ static void counters_that_are_none(void **state)
     snprintf(path, sizeof(path), "%s/intel-rapl:1/energy_uj", tree());
     unlink(path);
     assert_int_equal(symlink("/dev/zero", path), 0);
-    assert_true(power_open(&power, "auto", tree(), 0));
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
     assert_int_equal(power.count, 0);
     assert_string_equal(power.why,
                         "unavailable (the energy counter cannot be read)");
-    power_close(&power);
+    mf_power_close(&power);
     remove_tree();
 }
 
 static void counter_that_stands_still(void **state)
 {
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     put_zone("intel-rapl:0", "package-0\n", "77\n", "1000\n");
-    assert_true(power_open(&power, "auto", tree(), 0));
+    assert_true(mf_power_open(&power, "auto", tree(), 0));
     joules_until(&power, &energy, 1000000);
-    assert_string_equal(power_status(&power, &energy),
+    assert_string_equal(mf_power_status(&power, &energy),
                         "unavailable (the energy counter does not change)");
-    power_close(&power);
+    mf_power_close(&power);
     remove_tree();
 }
 
@@ -281,17 +281,17 @@ static void choices(void **state)
                                          "mock:",     "mock:x",   "mock:-1",
                                          "mock:1W",   "mock:inf", "mock:nan",
                                          "mock:1e10", "AUTO" };
-    struct energy energy = { 0 };
-    struct power power;
+    struct mf_energy energy = { 0 };
+    struct mf_power power;
 
     (void)state;
     for (size_t i = 0; i < COUNT(wrong); i++)
-        assert_false(power_open(&power, wrong[i], NULL, 0));
-    assert_true(power_open(&power, "mock:12.5", NULL, 0));
+        assert_false(mf_power_open(&power, wrong[i], NULL, 0));
+    assert_true(mf_power_open(&power, "mock:12.5", NULL, 0));
     joules_until(&power, &energy, 1000000);
     assert_true(fabs(joules_until(&power, &energy, 3000000) - 25) < 1e-12);
-    assert_true(power_open(&power, "none", NULL, 0));
-    assert_string_equal(power_status(&power, &energy), "not measured");
+    assert_true(mf_power_open(&power, "none", NULL, 0));
+    assert_string_equal(mf_power_status(&power, &energy), "not measured");
 }
 
 int main(void)

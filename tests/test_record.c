@@ -8,14 +8,13 @@
 #include "cli/csv.h"
 #include "cli/decimal.h"
 #include "cli/fingerprint.h"
-#include "cli/latency.h"
 #include "tests/support.h"
 
 /* ---- latency ---- */
 
 static void no_times_are_zeros(void **state)
 {
-    struct latency none = latency_of(NULL, 0);
+    struct mf_watch_times none = mf_times_of(NULL, 0);
 
     (void)state;
     assert_int_equal(none.count, 0);
@@ -27,11 +26,11 @@ static void no_times_are_zeros(void **state)
 static void percentiles_are_times(void **state)
 {
     double two[] = { 9, 4 }, one[] = { 7 };
-    struct latency latency = latency_of(two, 2);
+    struct mf_watch_times latency = mf_times_of(two, 2);
 
     (void)state;
     assert_true(latency.p50 == 4 && latency.p95 == 9 && latency.p99 == 9);
-    latency = latency_of(one, 1);
+    latency = mf_times_of(one, 1);
     assert_true(latency.p50 == 7 && latency.p99 == 7 && latency.std == 0);
 }
 
@@ -45,11 +44,11 @@ static void ranks(void **state)
     for (size_t count = 1; count <= COUNT(times); count++) {
         for (size_t i = 0; i < count; i++)
             times[i] = (double)(count - i);
-        latency_sort(times, count);
+        mf_times_sort(times, count);
         for (size_t i = 0; i < COUNT(percents); i++) {
             size_t rank = (count * percents[i] + 99) / 100;
 
-            assert_true(latency_percentile(times, count, percents[i]) ==
+            assert_true(mf_times_percentile(times, count, percents[i]) ==
                         (double)rank);
             assert_true(100 * rank >= count * percents[i]);
             assert_true(100 * (rank - 1) < count * percents[i]);
@@ -61,7 +60,7 @@ static void ranks(void **state)
 static void deviation_is_of_the_population(void **state)
 {
     double times[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
-    struct latency latency = latency_of(times, COUNT(times));
+    struct mf_watch_times latency = mf_times_of(times, COUNT(times));
 
     (void)state;
     assert_true(latency.mean == 5 && latency.std == 2);
@@ -71,7 +70,7 @@ static void deviation_is_of_the_population(void **state)
 static void deviation_keeps_its_digits(void **state)
 {
     double times[] = { 1e12 + 1, 1e12 + 3 };
-    struct latency latency = latency_of(times, 2);
+    struct mf_watch_times latency = mf_times_of(times, 2);
 
     (void)state;
     assert_true(latency.mean == 1e12 + 2 && latency.std == 1);

@@ -11,17 +11,17 @@
 
 #include <math.h>
 
-#include "cli/slope.h"
+#include "lib/watch/slope.h"
 
 /* The count of a round. */
 typedef uint64_t series(uint64_t round);
 
-static struct slope through(uint64_t rounds, series *of)
+static struct mf_slope through(uint64_t rounds, series *of)
 {
-    struct slope slope = { .rounds = rounds };
+    struct mf_slope slope = { .rounds = rounds };
 
     for (uint64_t i = 0; i < rounds; i++)
-        slope_add(&slope, of(i));
+        mf_slope_add(&slope, of(i));
     assert_int_equal(slope.count, rounds);
     return slope;
 }
@@ -79,16 +79,16 @@ static void equal_counts_have_no_slope(void **state)
 {
     (void)state;
     for (uint64_t rounds = 0; rounds < 70; rounds++) {
-        struct slope slope = through(rounds, constant);
+        struct mf_slope slope = through(rounds, constant);
 
-        assert_true(slope_of(&slope) == 0);
-        assert_false(slope_leaks(&slope, 0, 0));
+        assert_true(mf_slope_of(&slope) == 0);
+        assert_false(mf_slope_leaks(&slope, 0, 0));
     }
     for (int i = 0; i < 2; i++) {
-        struct slope slope = through(100000, i ? huge_constant : constant);
+        struct mf_slope slope = through(100000, i ? huge_constant : constant);
 
-        assert_true(slope_of(&slope) == 0);
-        assert_false(slope_leaks(&slope, 0, 0));
+        assert_true(mf_slope_of(&slope) == 0);
+        assert_false(mf_slope_leaks(&slope, 0, 0));
     }
 }
 
@@ -98,13 +98,13 @@ static void a_line_has_its_slope(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++) {
-        struct slope up = through(many[i], line);
-        struct slope down = through(many[i], falling);
+        struct mf_slope up = through(many[i], line);
+        struct mf_slope down = through(many[i], falling);
 
-        assert_true(slope_of(&up) == 16);
-        assert_true(slope_of(&down) == -3);
-        assert_int_equal(slope_leaks(&up, 0, 0), many[i] >= SLOPE_LEAST);
-        assert_false(slope_leaks(&down, 0, 0));
+        assert_true(mf_slope_of(&up) == 16);
+        assert_true(mf_slope_of(&down) == -3);
+        assert_int_equal(mf_slope_leaks(&up, 0, 0), many[i] >= MF_WATCH_LEAST);
+        assert_false(mf_slope_leaks(&down, 0, 0));
         assert_int_equal(up.last, 1000 + 16 * (many[i] - 1));
         assert_int_equal(up.most, up.last);
         assert_int_equal(down.most, down.first);
@@ -114,11 +114,11 @@ static void a_line_has_its_slope(void **state)
 /* A double has no room for these counts; their differences fit. */
 static void large_counts_lose_nothing(void **state)
 {
-    struct slope slope = through(1000, huge);
+    struct mf_slope slope = through(1000, huge);
 
     (void)state;
-    assert_true(slope_of(&slope) == 16);
-    assert_true(slope_leaks(&slope, 0, 0));
+    assert_true(mf_slope_of(&slope) == 16);
+    assert_true(mf_slope_leaks(&slope, 0, 0));
     assert_int_equal(slope.first, UINT64_C(9007199254740993));
 }
 
@@ -128,11 +128,11 @@ static void sawtooth_is_no_leak(void **state)
     (void)state;
     for (uint64_t rounds = 28; rounds < 60; rounds++)
         for (uint64_t begin = 0; begin < 7; begin++) {
-            struct slope slope = { .rounds = rounds };
+            struct mf_slope slope = { .rounds = rounds };
 
             for (uint64_t i = 0; i < rounds; i++)
-                slope_add(&slope, sawtooth(i + begin));
-            assert_false(slope_leaks(&slope, 0, 0));
+                mf_slope_add(&slope, sawtooth(i + begin));
+            assert_false(mf_slope_leaks(&slope, 0, 0));
         }
 }
 
@@ -142,49 +142,49 @@ static void long_sawtooth_is_no_leak(void **state)
     (void)state;
     for (uint64_t period = 2; period <= 37; period++)
         for (uint64_t begin = 0; begin < period; begin++) {
-            struct slope slope = { .rounds = 50 };
+            struct mf_slope slope = { .rounds = 50 };
 
             for (uint64_t i = 0; i < 50; i++)
-                slope_add(&slope, (i + begin) % period);
-            if (slope_leaks(&slope, 0, 0))
+                mf_slope_add(&slope, (i + begin) % period);
+            if (mf_slope_leaks(&slope, 0, 0))
                 fail_msg("period %d, from %d on", (int)period, (int)begin);
         }
 }
 
 static void leak_in_a_sawtooth_is_found(void **state)
 {
-    struct slope slope = through(50, sawtooth_and_line);
+    struct mf_slope slope = through(50, sawtooth_and_line);
 
     (void)state;
-    assert_true(slope_leaks(&slope, 0, 0));
+    assert_true(mf_slope_leaks(&slope, 0, 0));
 }
 
 static void one_step_is_no_leak(void **state)
 {
-    struct slope slope = through(50, step);
+    struct mf_slope slope = through(50, step);
 
     (void)state;
-    assert_true(slope_of(&slope) > 0);
-    assert_false(slope_leaks(&slope, 0, 0));
+    assert_true(mf_slope_of(&slope) > 0);
+    assert_false(mf_slope_leaks(&slope, 0, 0));
 }
 
 static void steps_are_one(void **state)
 {
-    struct slope slope = through(50, stairs);
+    struct mf_slope slope = through(50, stairs);
 
     (void)state;
-    assert_true(slope_leaks(&slope, 0, 0));
-    assert_true(fabs(slope_of(&slope) - 0.2) < 0.01);
+    assert_true(mf_slope_leaks(&slope, 0, 0));
+    assert_true(fabs(mf_slope_of(&slope) - 0.2) < 0.01);
 }
 
 static void noise_is_allowed_for(void **state)
 {
-    struct slope slope = through(40, line);
+    struct mf_slope slope = through(40, line);
 
     (void)state; /* the lowest of the quarters: 0, 10, 20 and 30 rounds on */
-    assert_true(slope_leaks(&slope, 479, 15.9));
-    assert_false(slope_leaks(&slope, 480, 0));
-    assert_false(slope_leaks(&slope, 0, 16));
+    assert_true(mf_slope_leaks(&slope, 479, 15.9));
+    assert_false(mf_slope_leaks(&slope, 480, 0));
+    assert_false(mf_slope_leaks(&slope, 0, 16));
 }
 
 /* The rest of a division goes to the first quarters: none stays empty. */
@@ -192,7 +192,7 @@ static void quarters_are_of_all_rounds(void **state)
 {
     (void)state;
     for (uint64_t rounds = 4; rounds < 100; rounds++) {
-        struct slope slope = through(rounds, line);
+        struct mf_slope slope = through(rounds, line);
 
         assert_int_equal(slope.lowest[0], line(0));
         for (uint64_t i = 1; i < 4; i++) {
@@ -206,16 +206,16 @@ static void quarters_are_of_all_rounds(void **state)
 
 static void unfinished_is_no_leak(void **state)
 {
-    struct slope slope = { .rounds = 100 };
+    struct mf_slope slope = { .rounds = 100 };
 
     (void)state;
     for (uint64_t i = 0; i < 99; i++)
-        slope_add(&slope, line(i));
-    assert_true(slope_of(&slope) == 16);
-    assert_false(slope_leaks(&slope, 0, 0));
-    slope_add(&slope, line(99));
-    assert_true(slope_leaks(&slope, 0, 0));
-    slope_add(&slope, 0);
+        mf_slope_add(&slope, line(i));
+    assert_true(mf_slope_of(&slope) == 16);
+    assert_false(mf_slope_leaks(&slope, 0, 0));
+    mf_slope_add(&slope, line(99));
+    assert_true(mf_slope_leaks(&slope, 0, 0));
+    mf_slope_add(&slope, 0);
     assert_int_equal(slope.count, 100);
     assert_int_equal(slope.last, line(99));
 }

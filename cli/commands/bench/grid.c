@@ -238,7 +238,7 @@ static void write_result(const struct grid_setting *setting)
 
 static void print_setting(struct run *run, const struct grid_setting *setting)
 {
-    const struct latency *latency = &setting->latency;
+    const struct mf_watch_times *latency = &setting->latency;
     struct bench_row row = { .work = "read",
                              .type = setting->mix,
                              .threads = setting->threads,
@@ -281,7 +281,7 @@ static bool do_rounds(struct run *run, const char *path,
         times[i] = (double)wall;
     }
     record_energy(NULL);
-    setting->latency = latency_of(times, rounds);
+    setting->latency = mf_times_of(times, rounds);
     return true;
 }
 

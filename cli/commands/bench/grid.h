@@ -11,8 +11,6 @@
 #define MF_CLI_BENCH_GRID_H
 
 #include "cli/commands/bench/bench.h"
-#include "cli/energy.h"
-#include "cli/latency.h"
 #include "cli/record_folder.h"
 
 #define GRID_THREADS 16
@@ -25,9 +23,9 @@ struct grid_setting {
     size_t threads;
     uint64_t file_size;
     double error; /* relative: of all elements, to their root mean square */
-    uint64_t peak, allocations; /* of the library's heap, in one round */
-    struct latency latency;     /* microseconds */
-    struct energy energy;
+    uint64_t peak, allocations;    /* of the library's heap, in one round */
+    struct mf_watch_times latency; /* microseconds */
+    struct mf_energy energy;
 };
 
 /* ---- witness.c: a line for each round, with the digest of the one before ----

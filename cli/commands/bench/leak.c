@@ -4,15 +4,8 @@
  * env, and what grows with it
  *
  * After the first rounds, which fill what is kept for good (tables of the C
- * library, threads), nothing may grow.  cli/slope.h says what growth is.  Bytes
- * that are allocated, open files and threads are exact: any growth counts.
- * Resident memory moves by whole pages and with the place that malloc finds for
- * a block, and Linux since 6.2 adds it up only now and then: growth is what
- * exceeds 64 KiB and a byte a round.
- *
- * Nothing is kept for a round, so a million of them take the memory of ten.
+ * library, threads), nothing may grow: see mf_watch_open in modelfile.h.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,10 +17,6 @@
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "cli/self.h"
-
-#define RESIDENT_NOISE     (64 * 1024)
-#define RESIDENT_TOLERANCE 1
 
 /* ---- the work of a round ---- */
 
@@ -130,78 +119,51 @@ static enum mf_status do_round(struct place *place, const char *in)
 
 /* ---- what is counted after each ---- */
 
-static void set(struct leak *leak, enum leak_count which, uint64_t now,
-                uint64_t most)
+static bool count_process(void *user, uint64_t *now, uint64_t *most)
 {
-    struct leak_row *row = &leak->row[which];
+    struct process_heap process;
 
-    row->known = true;
-    row->now = now;
-    row->high_water = most > row->high_water ? most : row->high_water;
+    (void)user;
+    if (!process_heap(&process))
+        return false;
+    *now = process.live;
+    *most = process.peak;
+    return true;
+}
+
+static void begin(struct run *run, struct leak *leak, const struct place *place)
+{
+    uint64_t memory = run->options->max_memory,
+             machine = mf_self_memory_limit();
+    const uint64_t limit[MF_WATCH_KINDS] = {
+        [MF_WATCH_HEAP] = memory,
+        [MF_WATCH_OWN] = memory > 0 && memory < machine ? memory : machine,
+        [MF_WATCH_RESIDENT] = memory,
+    };
+    const struct mf_watch_options options = { .size = sizeof(options),
+                                              .rounds = bench_options.rounds,
+                                              .warm_up = LEAK_WARM_UP,
+                                              .limit = limit,
+                                              .own = count_process };
+
+    *leak = (struct leak){ .rounds = bench_options.rounds };
+    for (size_t i = 0; i < WORKS; i++)
+        if (is_wanted(works[i].name))
+            leak->work[leak->work_count++] = works[i].name;
+    if (mf_watch_open(place->env, &options, &leak->watch) != MF_OK)
+        bench_failure(run, place->env, run->operand[0]);
 }
 
 /* A sanitizer keeps what was freed for a while, so that the resident memory
  * grows: where malloc is not ours neither of the two is looked at. */
-static void look(struct leak *leak, const struct mf_env *env)
-{
-    struct mf_heap_stats library;
-    struct process_heap process;
-    bool ours = process_heap(&process);
-    struct self self;
-
-    mf_env_heap(env, &library);
-    set(leak, LEAK_LIBRARY, library.live, library.peak);
-    if (ours)
-        set(leak, LEAK_PROCESS, process.live, process.peak);
-    if (!self_look(&self))
-        return;
-    if (ours)
-        set(leak, LEAK_RESIDENT, self.resident, self.resident);
-    set(leak, LEAK_FILES, self.files, self.files);
-    set(leak, LEAK_THREADS, self.threads, self.threads);
-}
-
-static void begin(struct leak *leak, const struct run *run, uint64_t rounds)
-{
-    uint64_t memory = self_memory_limit(), own = run->options->max_memory;
-
-    if (own > 0 && own < memory)
-        memory = own;
-    *leak = (struct leak){ 0 };
-    for (size_t i = 0; i < WORKS; i++)
-        if (is_wanted(works[i].name))
-            leak->work[leak->work_count++] = works[i].name;
-    for (size_t i = 0; i < LEAK_COUNTS; i++)
-        leak->row[i] =
-            (struct leak_row){ .slope.rounds = rounds, .limit = memory };
-    leak->row[LEAK_FILES].limit = self_file_limit();
-    leak->row[LEAK_THREADS].limit = self_thread_limit();
-}
-
-/* How often the slope fits what is left below the limit. */
-static uint64_t rounds_left(const struct leak_row *row)
-{
-    double left;
-
-    if (row->limit <= row->high_water)
-        return 0;
-    left = floor((double)(row->limit - row->high_water) / row->per_round);
-    return left < 0x1p63 ? (uint64_t)left : UINT64_MAX;
-}
-
 static void judge(struct leak *leak)
 {
-    for (size_t i = 0; i < LEAK_COUNTS; i++) {
-        struct leak_row *row = &leak->row[i];
-        bool exact = i != LEAK_RESIDENT;
+    for (size_t i = 0; i < MF_WATCH_KINDS; i++) {
+        struct mf_watch_count *count = &leak->count[i];
 
-        row->per_round = slope_of(&row->slope);
-        row->leaks =
-            row->known && slope_leaks(&row->slope, exact ? 0 : RESIDENT_NOISE,
-                                      exact ? 0 : RESIDENT_TOLERANCE);
-        row->rounds_left = row->leaks && row->limit != UINT64_MAX
-                               ? rounds_left(row)
-                               : UINT64_MAX;
+        mf_watch_count_at(leak->watch, i, count);
+        if (i == MF_WATCH_RESIDENT && !leak->count[MF_WATCH_OWN].known)
+            *count = (struct mf_watch_count){ .name = count->name };
     }
 }
 
@@ -223,21 +185,18 @@ static void fail_round(struct run *run, const struct place *place)
     report_remark(run, run->operand[0], text);
 }
 
-static bool do_rounds(struct run *run, struct place *place, struct leak *leak,
-                      uint64_t rounds)
+static bool do_rounds(struct run *run, struct place *place, struct leak *leak)
 {
     const char *in = inputs_path(run->operand[0]);
 
-    for (uint64_t i = 0; i < LEAK_WARM_UP + rounds; i++) {
+    while (mf_watch_begin(leak->watch)) {
         if (progress_signal() != 0)
             return false;
         if (do_round(place, in) != MF_OK) {
             fail_round(run, place);
             return false;
         }
-        look(leak, place->env);
-        for (size_t k = 0; i >= LEAK_WARM_UP && k < LEAK_COUNTS; k++)
-            slope_add(&leak->row[k].slope, leak->row[k].now);
+        mf_watch_end(leak->watch);
     }
     judge(leak);
     return true;
@@ -265,9 +224,10 @@ static void check(struct run *run, const struct bench_folder *folder)
         return;
     mf_env_heap(place.env, &heap);
     bench_folder_env(place.env);
-    begin(&leak, run, bench_options.rounds);
-    if (do_rounds(run, &place, &leak, bench_options.rounds))
+    begin(run, &leak, &place);
+    if (leak.watch && do_rounds(run, &place, &leak))
         bench_leak_print(run, &leak);
+    mf_watch_close(leak.watch);
     bench_folder_env(NULL);
     run->size += place.size;
     free_env(run, place.env, heap.live);
@@ -310,11 +270,11 @@ bool bench_leak_is_usable(struct run *run)
     else if (options->rounds > LEAK_ROUNDS_MAX)
         report_usage(run, "'--rounds' is too large: at most %d",
                      LEAK_ROUNDS_MAX);
-    else if (options->rounds > 0 && options->rounds < SLOPE_LEAST)
+    else if (options->rounds > 0 && options->rounds < MF_WATCH_LEAST)
         report_usage(run,
                      "'--rounds' is too small for '--leak-check': at "
                      "least %d",
-                     SLOPE_LEAST);
+                     MF_WATCH_LEAST);
     else
         return true;
     return false;

@@ -14,12 +14,12 @@
 
 static const struct {
     const char *name, *key;
-} counts[LEAK_COUNTS] = {
-    [LEAK_LIBRARY] = { "library heap", "library_heap" },
-    [LEAK_PROCESS] = { "process heap", "process_heap" },
-    [LEAK_RESIDENT] = { "resident", "resident" },
-    [LEAK_FILES] = { "open files", "open_files" },
-    [LEAK_THREADS] = { "threads", "threads" },
+} counts[MF_WATCH_KINDS] = {
+    [MF_WATCH_HEAP] = { "library heap", "library_heap" },
+    [MF_WATCH_OWN] = { "process heap", "process_heap" },
+    [MF_WATCH_RESIDENT] = { "resident", "resident" },
+    [MF_WATCH_FILES] = { "open files", "open_files" },
+    [MF_WATCH_THREADS] = { "threads", "threads" },
 };
 
 /* ---- a table ---- */
@@ -36,7 +36,7 @@ static struct number_text slope_text(double slope)
 }
 
 static void row_text(struct run *run, const char *name,
-                     const struct leak_row *row)
+                     const struct mf_watch_count *row)
 {
     struct out *out = &run->out;
 
@@ -45,8 +45,8 @@ static void row_text(struct run *run, const char *name,
         out_line(out, "  not counted in this build or by this system");
         return;
     }
-    out_number(out, row->slope.first, 14);
-    out_number(out, row->slope.last, 14);
+    out_number(out, row->first, 14);
+    out_number(out, row->last, 14);
     out_number(out, row->high_water, 14);
     out_format(out, "%10s", slope_text(row->per_round).at);
     if (row->rounds_left != UINT64_MAX)
@@ -60,8 +60,8 @@ static void table(struct run *run, const struct leak *leak)
 {
     out_format(&run->out, "%-12s%14s%14s%14s%10s%15s\n", "", "first", "last",
                "high-water", "per round", "rounds left");
-    for (size_t i = 0; i < LEAK_COUNTS; i++)
-        row_text(run, counts[i].name, &leak->row[i]);
+    for (size_t i = 0; i < MF_WATCH_KINDS; i++)
+        row_text(run, counts[i].name, &leak->count[i]);
 }
 
 /* ---- JSON ---- */
@@ -76,12 +76,12 @@ static void number_or_null(struct run *run, const char *key, uint64_t number)
 }
 
 static void row_json(struct run *run, const char *key,
-                     const struct leak_row *row)
+                     const struct mf_watch_count *row)
 {
     mf_json_begin(&run->json, '{');
     json_text(run, "count", key);
-    json_number(run, "first", row->slope.first);
-    json_number(run, "last", row->slope.last);
+    json_number(run, "first", row->first);
+    json_number(run, "last", row->last);
     json_number(run, "high_water", row->high_water);
     json_double(run, "per_round", row->per_round);
     number_or_null(run, "limit", row->limit);
@@ -97,7 +97,7 @@ static void member_json(struct run *run, const struct leak *leak)
 
     mf_json_key(json, "leak_check");
     mf_json_begin(json, '{');
-    json_number(run, "rounds", leak->row[0].slope.rounds);
+    json_number(run, "rounds", leak->rounds);
     json_number(run, "warm_up", LEAK_WARM_UP);
     mf_json_key(json, "work");
     mf_json_begin(json, '[');
@@ -106,10 +106,10 @@ static void member_json(struct run *run, const struct leak *leak)
     mf_json_end(json, ']');
     mf_json_key(json, "counts");
     mf_json_begin(json, '[');
-    for (size_t i = 0; i < LEAK_COUNTS; i++) {
-        if (leak->row[i].known)
-            row_json(run, counts[i].key, &leak->row[i]);
-        leaks = leaks || leak->row[i].leaks;
+    for (size_t i = 0; i < MF_WATCH_KINDS; i++) {
+        if (leak->count[i].known)
+            row_json(run, counts[i].key, &leak->count[i]);
+        leaks = leaks || leak->count[i].leaks;
     }
     mf_json_end(json, ']');
     json_bool(run, "leaks", leaks);
@@ -126,12 +126,12 @@ static void number_csv(struct run *run, uint64_t number)
 }
 
 static void row_csv(struct run *run, const char *key,
-                    const struct leak_row *row)
+                    const struct mf_watch_count *row)
 {
     out_format(&run->out, "%s,", key);
-    number_csv(run, row->slope.rounds);
-    number_csv(run, row->slope.first);
-    number_csv(run, row->slope.last);
+    number_csv(run, row->rounds);
+    number_csv(run, row->first);
+    number_csv(run, row->last);
     number_csv(run, row->high_water);
     out_format(&run->out, "%.6g,", row->per_round);
     number_csv(run, row->limit);
@@ -143,9 +143,9 @@ static void csv(struct run *run, const struct leak *leak)
 {
     out_line(&run->out, "count,rounds,first,last,high_water,per_round,limit,"
                         "rounds_left,leaks");
-    for (size_t i = 0; i < LEAK_COUNTS; i++)
-        if (leak->row[i].known)
-            row_csv(run, counts[i].key, &leak->row[i]);
+    for (size_t i = 0; i < MF_WATCH_KINDS; i++)
+        if (leak->count[i].known)
+            row_csv(run, counts[i].key, &leak->count[i]);
 }
 
 /* ---- whichever form ---- */
@@ -160,10 +160,11 @@ void bench_leak_print(struct run *run, const struct leak *leak)
         table(run, leak);
     if (!run->options->json)
         out_flush(&run->out);
-    for (size_t i = 0; i < LEAK_COUNTS; i++)
-        if (leak->row[i].leaks)
+    for (size_t i = 0; i < MF_WATCH_KINDS; i++)
+        if (leak->count[i].leaks)
             report_no(run, "%s: leak: %s %s by %s per round", run->operand[0],
                       counts[i].name,
-                      i == LEAK_FILES || i == LEAK_THREADS ? "grow" : "grows",
-                      slope_text(leak->row[i].per_round).at);
+                      i == MF_WATCH_FILES || i == MF_WATCH_THREADS ? "grow"
+                                                                   : "grows",
+                      slope_text(leak->count[i].per_round).at);
 }

@@ -5,7 +5,6 @@
 #include "cli/budget.h"
 
 #include "cli/commands/bench/bench.h"
-#include "cli/latency.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -81,17 +80,17 @@ void bench_failure(struct run *run, struct mf_env *env, const char *file)
 
 void bench_sort(double *number, size_t count)
 {
-    latency_sort(number, count);
+    mf_times_sort(number, count);
 }
 
 double bench_percentile(const double *sorted, size_t count, unsigned percent)
 {
-    return latency_percentile(sorted, count, percent);
+    return mf_times_percentile(sorted, count, percent);
 }
 
 void bench_times(struct bench_row *row, double *times, size_t count)
 {
-    struct latency latency = latency_of(times, count);
+    struct mf_watch_times latency = mf_times_of(times, count);
 
     row->operations = count;
     row->p50 = latency.p50;

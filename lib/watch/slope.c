@@ -2,11 +2,11 @@
  *
  * slope.c - the line through a series of counts, and whether it is a leak
  */
-#include "cli/slope.h"
+#include "lib/watch/slope.h"
 
 /* A count relative to the first one: sums of these stay small, and as long as
  * they are below 2^53 they are exact. */
-static double relative(const struct slope *slope, uint64_t value)
+static double relative(const struct mf_slope *slope, uint64_t value)
 {
     return value >= slope->first ? (double)(value - slope->first)
                                  : -(double)(slope->first - value);
@@ -14,17 +14,17 @@ static double relative(const struct slope *slope, uint64_t value)
 
 /* Of the next count.  Whole quarters and the rest apart, so that nothing
  * overflows. */
-static uint64_t quarter(const struct slope *slope)
+static uint64_t quarter(const struct mf_slope *slope)
 {
-    uint64_t each = slope->rounds / SLOPE_QUARTERS;
-    uint64_t more = slope->rounds % SLOPE_QUARTERS;
+    uint64_t each = slope->rounds / MF_SLOPE_QUARTERS;
+    uint64_t more = slope->rounds % MF_SLOPE_QUARTERS;
     uint64_t longer = more * (each + 1); /* counts in the first quarters */
 
     return slope->count < longer ? slope->count / (each + 1)
                                  : more + (slope->count - longer) / each;
 }
 
-void slope_add(struct slope *slope, uint64_t value)
+void mf_slope_add(struct mf_slope *slope, uint64_t value)
 {
     uint64_t *lowest;
 
@@ -32,7 +32,7 @@ void slope_add(struct slope *slope, uint64_t value)
         return;
     if (slope->count == 0) {
         slope->first = slope->most = value;
-        for (int i = 0; i < SLOPE_QUARTERS; i++)
+        for (int i = 0; i < MF_SLOPE_QUARTERS; i++)
             slope->lowest[i] = UINT64_MAX;
     }
     lowest = &slope->lowest[quarter(slope)];
@@ -50,7 +50,7 @@ void slope_add(struct slope *slope, uint64_t value)
  *     ------------------------------   =     ------------------------------
  *     sum of squares of (x - mean)                 n (n^2 - 1) / 6
  */
-double slope_of(const struct slope *slope)
+double mf_slope_of(const struct mf_slope *slope)
 {
     double n = (double)slope->count;
 
@@ -59,15 +59,16 @@ double slope_of(const struct slope *slope)
     return (2 * slope->weighted - (n - 1) * slope->sum) / (n * (n * n - 1) / 6);
 }
 
-bool slope_leaks(const struct slope *slope, uint64_t noise, double tolerance)
+bool mf_slope_leaks(const struct mf_slope *slope, uint64_t noise,
+                    double tolerance)
 {
     const uint64_t *lowest = slope->lowest;
 
-    if (slope->count < slope->rounds || slope->rounds < SLOPE_LEAST)
+    if (slope->count < slope->rounds || slope->rounds < MF_WATCH_LEAST)
         return false;
-    for (int i = 1; i < SLOPE_QUARTERS; i++)
+    for (int i = 1; i < MF_SLOPE_QUARTERS; i++)
         if (lowest[i] <= lowest[i - 1])
             return false;
-    return lowest[SLOPE_QUARTERS - 1] - lowest[0] > noise &&
-           slope_of(slope) > tolerance;
+    return lowest[MF_SLOPE_QUARTERS - 1] - lowest[0] > noise &&
+           mf_slope_of(slope) > tolerance;
 }

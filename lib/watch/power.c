@@ -2,21 +2,26 @@
  *
  * power.c - how much power the machine takes: RAPL, or a given number
  *
+ * Linux shows the energy counters of processors (RAPL) below
+ * /sys/class/powercap.  The zones of packages are added up.  Their parts
+ * (cores, DRAM) and the platform (psys) are left out, which would count the
+ * same energy twice, and so is what intel-rapl-mmio repeats of them.
+ *
  * Whatever stands in the files is only believed if it looks like what the
  * kernel writes: a number of at most 20 digits in a regular file.  A sample for
  * which one package cannot be read is left out; the next one covers its time.
  */
-#include "cli/power.h"
-
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "lib/base/decimal.h"
+#include "lib/watch/energy.h"
 
 #define NOTHING    "unavailable (no energy counter)"
 #define PERMISSION "unavailable (permission)"
@@ -55,6 +60,11 @@ static bool read_line(int folder, const char *zone, const char *name,
     return true;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static bool read_number(int folder, const char *zone, const char *name,
                         uint64_t *out)
 {
@@ -64,7 +74,7 @@ static bool read_number(int folder, const char *zone, const char *name,
         return false;
     errno = 0;
     *out = strtoull(line, &end, 10);
-    if (isdigit((unsigned char)*line) && *end == 0 && errno == 0)
+    if (is_digit(*line) && *end == 0 && errno == 0)
         return true;
     errno = EINVAL;
     return false;
@@ -83,7 +93,7 @@ static bool is_zone(const char *name, const char *prefix)
     return digits > 0 && digits <= 4 && name[size + digits] == 0;
 }
 
-static bool has_name(const struct power *power, const char *name)
+static bool has_name(const struct mf_power *power, const char *name)
 {
     for (size_t i = 0; i < power->count; i++)
         if (strcmp(power->zone[i].name, name) == 0)
@@ -91,11 +101,11 @@ static bool has_name(const struct power *power, const char *name)
     return false;
 }
 
-static void add_zone(struct power *power, const char *folder)
+static void add_zone(struct mf_power *power, const char *folder)
 {
-    struct power_zone zone = { .range = 0 };
+    struct mf_power_zone zone = { .range = 0 };
 
-    if (power->count == POWER_ZONES ||
+    if (power->count == MF_POWER_ZONES ||
         !read_line(power->folder, folder, "name", zone.name,
                    sizeof(zone.name)) ||
         strncmp(zone.name, "package-", 8) != 0 || has_name(power, zone.name))
@@ -111,26 +121,20 @@ static void add_zone(struct power *power, const char *folder)
     power->zone[power->count++] = zone;
 }
 
-static void add_zones(struct power *power, const char *prefix)
+static void add_zones(struct mf_power *power, const char *prefix)
 {
-    DIR *list;
-    const struct dirent *entry;
-    int copy = openat(power->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct mf_entries entries;
+    const char *name;
 
-    if (copy < 0)
-        return;
-    list = fdopendir(copy);
-    if (!list) {
-        close(copy);
-        return;
-    }
-    while ((entry = readdir(list)) != NULL)
-        if (is_zone(entry->d_name, prefix))
-            add_zone(power, entry->d_name);
-    closedir(list);
+    mf_entries_begin(&entries, openat(power->folder, ".",
+                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    while ((name = mf_entries_next(&entries)) != NULL)
+        if (is_zone(name, prefix))
+            add_zone(power, name);
+    mf_entries_end(&entries);
 }
 
-static void open_zones(struct power *power, const char *root)
+static void open_zones(struct mf_power *power, const char *root)
 {
     static const char *const places[] = { "class/powercap",
                                           "sys/class/powercap", "." };
@@ -150,34 +154,55 @@ static void open_zones(struct power *power, const char *root)
         add_zones(power, "intel-rapl-mmio:");
 }
 
-bool power_open(struct power *power, const char *choice, const char *root,
-                uint64_t now_us)
+static size_t digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* As JSON has a number that is not negative: "4", "2.5", "1e3". */
+static bool is_number(const char *text)
+{
+    size_t integer = digits(text), more = 1;
+
+    text += integer;
+    if (*text == '.') {
+        more = digits(++text);
+        text += more;
+    }
+    if (integer > 0 && more > 0 && (*text == 'e' || *text == 'E')) {
+        text += 1 + (text[1] == '+' || text[1] == '-');
+        more = digits(text);
+        text += more;
+    }
+    return integer > 0 && more > 0 && *text == 0;
+}
+
+bool mf_power_open(struct mf_power *power, const char *choice, const char *root,
+                   uint64_t now_us)
 {
     static const char mock[] = "mock:";
-    char *end;
 
-    *power = (struct power){ .folder = -1, .read_us = now_us };
+    *power = (struct mf_power){ .folder = -1, .read_us = now_us };
     if (choice && strcmp(choice, "none") == 0) {
         power->why = "not measured";
         return true;
     }
     if (choice && strncmp(choice, mock, sizeof(mock) - 1) == 0) {
         choice += sizeof(mock) - 1;
-        power->kind = POWER_MOCK;
-        power->watts = strtod(choice, &end);
-        return isdigit((unsigned char)*choice) && *end == 0 &&
-               power->watts <= WATTS_MOST;
+        power->kind = MF_POWER_MOCK;
+        power->watts = is_number(choice) ? mf_decimal_read(choice) : HUGE_VAL;
+        return power->watts <= WATTS_MOST;
     }
     if (choice && strcmp(choice, "auto") != 0)
         return false;
-    power->kind = POWER_RAPL;
+    power->kind = MF_POWER_RAPL;
     open_zones(power, root ? root : "/sys");
     if (power->count == 0 && !power->why)
         power->why = NOTHING;
     return true;
 }
 
-void power_close(struct power *power)
+void mf_power_close(struct mf_power *power)
 {
     if (power->folder >= 0)
         close(power->folder);
@@ -188,7 +213,8 @@ void power_close(struct power *power)
 
 /* What a counter has grown by; false if it went back and nobody knows where it
  * wraps around. */
-static bool grown(const struct power_zone *zone, uint64_t energy, double *sum)
+static bool grown(const struct mf_power_zone *zone, uint64_t energy,
+                  double *sum)
 {
     if (energy >= zone->energy)
         *sum += (double)(energy - zone->energy);
@@ -201,9 +227,9 @@ static bool grown(const struct power_zone *zone, uint64_t energy, double *sum)
 
 /* Adds up what all packages have taken since the last sample, in microjoules;
  * false if it cannot be told. */
-static bool read_zones(struct power *power, uint64_t now_us, double *sum)
+static bool read_zones(struct mf_power *power, uint64_t now_us, double *sum)
 {
-    uint64_t energy[POWER_ZONES];
+    uint64_t energy[MF_POWER_ZONES];
     bool known = true;
 
     *sum = 0;
@@ -219,17 +245,17 @@ static bool read_zones(struct power *power, uint64_t now_us, double *sum)
     return known;
 }
 
-void power_sample(struct power *power, uint64_t now_us,
-                  struct energy *const sums[], size_t count)
+void mf_power_sample(struct mf_power *power, uint64_t now_us,
+                     struct mf_energy *const sums[], size_t count)
 {
     uint64_t from = power->read_us;
     double microjoules, watts;
 
     if (power->why)
         return;
-    if (power->kind == POWER_MOCK) {
+    if (power->kind == MF_POWER_MOCK) {
         for (size_t i = 0; i < count; i++)
-            energy_add(sums[i], power->watts, now_us);
+            mf_energy_add(sums[i], power->watts, now_us);
         return;
     }
     if (now_us <= from || !read_zones(power, now_us, &microjoules))
@@ -237,16 +263,17 @@ void power_sample(struct power *power, uint64_t now_us,
     power->moved = power->moved || microjoules > 0;
     watts = microjoules / (double)(now_us - from);
     for (size_t i = 0; i < count; i++)
-        energy_add_span(sums[i], watts, from, now_us);
+        mf_energy_add_span(sums[i], watts, from, now_us);
 }
 
-const char *power_status(const struct power *power, const struct energy *energy)
+const char *mf_power_status(const struct mf_power *power,
+                            const struct mf_energy *energy)
 {
     if (power->why)
         return power->why;
     if (energy->samples == 0)
         return UNREADABLE;
-    if (power->kind == POWER_RAPL && !power->moved)
+    if (power->kind == MF_POWER_RAPL && !power->moved)
         return UNMOVED;
     return "measured";
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * latency.c - percentiles, mean and deviation of measured times
+ * times.c - percentiles, mean and deviation of measured times
  */
-#include "cli/latency.h"
+#include "lib/program.h"
 
 #include <assert.h>
 #include <math.h>
 
 /* Shell's sort with Knuth's gaps: qsort would allocate, and mostly there are
  * some thousand numbers at most. */
-void latency_sort(double *times, size_t count)
+void mf_times_sort(double *times, size_t count)
 {
     size_t gap = 1;
 
@@ -26,23 +26,23 @@ void latency_sort(double *times, size_t count)
         }
 }
 
-double latency_percentile(const double *sorted, size_t count, unsigned percent)
+double mf_times_percentile(const double *sorted, size_t count, unsigned percent)
 {
     assert(percent > 0 && percent <= 100);
     return count > 0 ? sorted[(count * percent + 99) / 100 - 1] : 0;
 }
 
-struct latency latency_of(double *times, size_t count)
+struct mf_watch_times mf_times_of(double *times, size_t count)
 {
-    struct latency latency = { .count = count };
+    struct mf_watch_times latency = { .count = count };
     double sum = 0, squares = 0;
 
     if (count == 0)
         return latency;
-    latency_sort(times, count);
-    latency.p50 = latency_percentile(times, count, 50);
-    latency.p95 = latency_percentile(times, count, 95);
-    latency.p99 = latency_percentile(times, count, 99);
+    mf_times_sort(times, count);
+    latency.p50 = mf_times_percentile(times, count, 50);
+    latency.p95 = mf_times_percentile(times, count, 95);
+    latency.p99 = mf_times_percentile(times, count, 99);
     for (size_t i = 0; i < count; i++)
         sum += times[i];
     latency.mean = sum / (double)count;

@@ -2,9 +2,8 @@
  *
  * self.c - what the system says about this process, and what it allows
  */
-#include "cli/self.h"
+#include "lib/watch/self.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,7 +49,7 @@ static bool find_number(const char *text, const char *name, uint64_t *out)
 }
 
 /* Numbers of pages: "2574 1180 950 ...", of which the second is resident. */
-bool self_resident(uint64_t *out)
+bool mf_self_resident(uint64_t *out)
 {
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     long page = sysconf(_SC_PAGESIZE);
@@ -74,26 +73,28 @@ bool self_resident(uint64_t *out)
     return !__builtin_mul_overflow(pages, (uint64_t)page, out);
 }
 
-/* Without the one that reads the list. */
+/* Without the one that reads the list, and without "." and "..". */
 static bool count_files(uint64_t *out)
 {
-    DIR *list = opendir("/proc/self/fd");
-    const struct dirent *entry;
+    struct mf_entries entries;
+    const char *name;
     uint64_t count = 0;
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (!list)
+    if (folder < 0)
         return false;
-    while ((entry = readdir(list)) != NULL)
-        count += entry->d_name[0] != '.';
-    closedir(list);
+    mf_entries_begin(&entries, folder);
+    while ((name = mf_entries_next(&entries)) != NULL)
+        count += name[0] != '.';
+    mf_entries_end(&entries);
     *out = count > 0 ? count - 1 : 0;
     return true;
 }
 
-bool self_look(struct self *out)
+bool mf_self_look(struct mf_self *out)
 {
     char status[8192];
-    struct self self;
+    struct mf_self self;
 
     if (!read_status(status, sizeof(status)) ||
         !find_number(status, "\nRssAnon:", &self.resident) ||
@@ -119,7 +120,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t self_memory_limit(void)
+uint64_t mf_self_memory_limit(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     uint64_t machine = UINT64_MAX;
@@ -129,12 +130,12 @@ uint64_t self_memory_limit(void)
     return least(machine, least(limit_of(RLIMIT_DATA), limit_of(RLIMIT_AS)));
 }
 
-uint64_t self_file_limit(void)
+uint64_t mf_self_file_limit(void)
 {
     return limit_of(RLIMIT_NOFILE);
 }
 
-uint64_t self_thread_limit(void)
+uint64_t mf_self_thread_limit(void)
 {
     return limit_of(RLIMIT_NPROC);
 }

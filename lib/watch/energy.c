@@ -2,14 +2,14 @@
  *
  * energy.c - energy of a run from samples of its power
  */
-#include "cli/energy.h"
+#include "lib/watch/energy.h"
 
 static double seconds(uint64_t from_us, uint64_t to_us)
 {
     return to_us > from_us ? (double)(to_us - from_us) / 1e6 : 0;
 }
 
-static void count(struct energy *energy, double watts, uint64_t at_us)
+static void count(struct mf_energy *energy, double watts, uint64_t at_us)
 {
     energy->samples++;
     energy->sum += watts;
@@ -18,7 +18,7 @@ static void count(struct energy *energy, double watts, uint64_t at_us)
     energy->last_us = at_us;
 }
 
-void energy_add(struct energy *energy, double watts, uint64_t at_us)
+void mf_energy_add(struct mf_energy *energy, double watts, uint64_t at_us)
 {
     if (energy->samples == 0)
         energy->first_us = at_us;
@@ -28,8 +28,8 @@ void energy_add(struct energy *energy, double watts, uint64_t at_us)
     count(energy, watts, at_us);
 }
 
-void energy_add_span(struct energy *energy, double watts, uint64_t from_us,
-                     uint64_t to_us)
+void mf_energy_add_span(struct mf_energy *energy, double watts,
+                        uint64_t from_us, uint64_t to_us)
 {
     if (energy->samples == 0)
         energy->first_us = from_us;
@@ -37,12 +37,12 @@ void energy_add_span(struct energy *energy, double watts, uint64_t from_us,
     count(energy, watts, to_us);
 }
 
-double energy_mean_watts(const struct energy *energy)
+double mf_energy_mean_watts(const struct mf_energy *energy)
 {
     return energy->samples > 0 ? energy->sum / (double)energy->samples : 0;
 }
 
-double energy_seconds(const struct energy *energy)
+double mf_energy_seconds(const struct mf_energy *energy)
 {
     return seconds(energy->first_us, energy->last_us);
 }
