@@ -75,7 +75,10 @@
  * So a library with more options knows which ones a program was compiled with;
  * the others have their defaults.  Zero is the default of every other member.
  * A size of 0 is refused, and so is an option that this library does not know.
- * Structs that the library fills in grow with the soname only.
+ *
+ * Structs that the library fills in end with room, which is 0 until a later
+ * version has a member there: a program that was compiled before goes on, and
+ * one that was compiled later finds 0.  So arrays of them keep their layout.
  *
  * C99 to C23, C++98 to C++20.
  */
@@ -156,6 +159,7 @@ struct mf_reason_info {
     const char *id;        /* "OUTPUT-EXISTS" */
     enum mf_status status; /* of such an error */
     const char *meaning;   /* in a line */
+    uint64_t room[4];
 };
 
 /* All reasons for which a request is refused and a caller can ask for something
@@ -308,12 +312,14 @@ struct mf_heap_stats {
     size_t live_blocks;   /* allocated now */
     size_t peak_blocks;   /* when live was peak; if more than once, the last
                              time */
+    uint64_t room[4];
 };
 
 struct mf_io_stats {
     uint64_t bytes_read; /* by all models of this env, since mf_env_new */
     uint64_t reads;      /* successful read calls */
     uint64_t bytes_written;
+    uint64_t room[4];
 };
 
 /* One phase of the work of an env, such as reading. A phase inside another one
@@ -329,6 +335,7 @@ struct mf_timing {
     const char *meaning; /* in a line */
     uint64_t count;      /* how often the phase was entered */
     uint64_t total_ns, min_ns, p50_ns, p99_ns, max_ns; /* nanoseconds */
+    uint64_t room[4];
 };
 
 /* options may be NULL: all defaults. Returns NULL if out of memory, or if the
@@ -378,6 +385,7 @@ struct mf_detection {
     enum mf_byte_order byte_order;
     bool supported; /* mf_model_open can read it */
     uint64_t size;  /* of the file */
+    uint64_t room[4];
 };
 
 /* Detects the format from the bytes of a file, never from its name: one open,
@@ -532,6 +540,7 @@ struct mf_shard {
     const char *path; /* as opened; terminated */
     uint64_t size, data_offset;
     size_t tensor_count;
+    uint64_t room[4];
 };
 
 /* False, and out unchanged, unless index < shard_count. */
@@ -571,6 +580,7 @@ struct mf_tensor {
                                elements; else NULL */
     size_t storage; /* that it lies in, for mf_storage_at; MF_NO_STORAGE where
                        the format has no storages */
+    uint64_t room[4];
 };
 
 /* The tensors in the order of the file's index. False unless index <
@@ -592,6 +602,7 @@ struct mf_missed {
     struct mf_str name; /* terminated; as a tensor's, or a member's */
     const char *reason; /* why not: "a sparse tensor" */
     uint32_t shard;
+    uint64_t room[4];
 };
 
 /* In the order of the file. False unless index < missing_count. */
@@ -607,6 +618,7 @@ struct mf_storage {
     const char *method;  /* "stored" or "deflated" */
     uint32_t shard;
     size_t tensor_count; /* that lie in it */
+    uint64_t room[4];
 };
 
 /* The storages in the order of the file; those without tensors are other
@@ -644,6 +656,7 @@ struct mf_table_info {
     uint64_t bytes, unpacked; /* of all chunks, as they are in the file and
                                  without compression */
     struct mf_str created_by; /* terminated; empty where it is not stated */
+    uint64_t room[4];
 };
 
 /* False where the model is not a table. */
@@ -656,6 +669,7 @@ struct mf_column {
     const char *physical;  /* "INT64", "BYTE_ARRAY", ... */
     struct mf_str logical; /* "STRING", "DECIMAL(10,2)", ...; may be empty */
     bool optional, repeated;
+    uint64_t room[4];
 };
 
 MF_API bool mf_column_at(const struct mf_model *model, size_t index,
@@ -670,6 +684,7 @@ struct mf_column_chunk {
     uint64_t values, nulls; /* nulls: UINT64_MAX where it is not stated */
     struct mf_span data;
     uint64_t unpacked;
+    uint64_t room[4];
 };
 
 /* In the order of the file's index, group by group. */
@@ -695,6 +710,7 @@ struct mf_tensor_stats {
      * MF_VALUE_F64 of f64, MF_VALUE_F32 of all others. */
     enum mf_value_type kind;
     union mf_number least, greatest;
+    uint64_t room[4];
 };
 
 /* Computes statistics of the numbers of tensors, on all threads and in bounded
@@ -777,6 +793,7 @@ struct mf_file_span {
     const char *path; /* of the shard, as opened; terminated. Of
                          mf_model_open_fd the name: map the descriptor */
     struct mf_span data;
+    uint64_t room[4];
 };
 
 /* Where the tensor's bytes are, if a file has them as mf_tensor_bytes reads
@@ -798,6 +815,7 @@ struct mf_meta {
                             NULL for a longer one: use mf_values_open */
     struct mf_span span; /* of the value in the file */
     uint32_t shard;
+    uint64_t room[4];
 };
 
 /* Metadata keys and values in the order of the file. False unless index <
@@ -830,6 +848,7 @@ struct mf_value {
     struct mf_str text; /* KEY and string ITEM: this piece; a JSON number: its
                            digits as written.  Valid until the next call. */
     bool more;
+    uint64_t room[4];
 };
 
 struct mf_values;
@@ -885,6 +904,8 @@ enum mf_fact {
     MF_FACT_COUNT
 };
 
+#define MF_FACTS_MAX 32 /* that a later version may have */
+
 /* "architecture", "context_length", ...: the key that JSON output uses. */
 MF_API const char *mf_fact_name(enum mf_fact fact);
 
@@ -904,8 +925,9 @@ struct mf_config_fact {
 };
 
 struct mf_config_facts {
-    bool found; /* there is a config.json */
-    struct mf_config_fact fact[MF_FACT_COUNT];
+    bool found;                               /* there is a config.json */
+    struct mf_config_fact fact[MF_FACTS_MAX]; /* by enum mf_fact */
+    uint64_t room[4];
 };
 
 /* Reads that file, which mf_model_fact never does. MF_OK with found = false if
@@ -927,6 +949,7 @@ struct mf_adapter_info {
     double scale_min, scale_max; /* of the pairs' products: alpha / rank, or
                                     what the configuration says */
     char base_model[256];        /* what it was trained on; "": unknown */
+    uint64_t room[4];
 };
 
 /* found = false, and MF_OK, if the model is not an adapter. A configuration
@@ -963,6 +986,7 @@ struct mf_finding {
     struct mf_str
         tensor; /* the tensor it is about; at is NULL if it is not about one */
     const char *message; /* as in struct mf_error */
+    uint64_t room[4];
 };
 
 /* The findings in the order in which they were made; false after the last one
@@ -1011,6 +1035,7 @@ struct mf_coverage {
     uint64_t file_bytes, checked_bytes;
     size_t rule_count, applied_count;
     uint32_t readers; /* of enum mf_readers, that it was judged for */
+    uint64_t room[4];
 };
 
 /* False, and out unchanged, if an argument is NULL. */
@@ -1029,6 +1054,7 @@ struct mf_rule_info {
     uint32_t readers; /* of enum mf_readers: those that an error breaks */
     bool when_asked;  /* an error only for a reader that is asked for, for which
                          a breach of the usual severity is one */
+    uint64_t room[4];
 };
 
 /* All rules: index from 0 until it returns false. */
@@ -1040,6 +1066,7 @@ struct mf_attack_info {
     const char *id;      /* "CVE-2024-23496", "llama.cpp #24759" */
     const char *rule;    /* the id of the rule that finds such a file */
     const char *meaning; /* what happened, in a line */
+    uint64_t room[4];
 };
 
 /* All of them, one rule each: index from 0 until it returns false. An id with
@@ -1208,6 +1235,7 @@ struct mf_convert_result {
      * how many numbers they have. */
     size_t rounded;
     uint64_t rounded_numbers;
+    uint64_t room[4];
 };
 
 /* Writes the name of shard number (from 0) of count shards for a path into out,
@@ -1264,6 +1292,7 @@ struct mf_edit_result {
     bool in_place;    /* else the file was rewritten */
     bool journalled;  /* in place, with a journal */
     uint64_t changed; /* bytes written in place, or of the new file */
+    uint64_t room[4];
 };
 
 /* Changes the metadata of a file. If the new header fits into the space of the
@@ -1322,6 +1351,7 @@ struct mf_recover_options {
 struct mf_recover_result {
     enum mf_recovery found;
     uint64_t changed; /* bytes of the edit, if it was completed */
+    uint64_t room[4];
 };
 
 /* Completes an interrupted edit of the file and removes its journal. A journal
@@ -1362,6 +1392,7 @@ struct mf_quantized_tensor {
     bool weighted;      /* by an entry of the importance matrix */
     bool needs_weights; /* has no such entry and is useless as this type without
                            one: in a dry run, else the model is refused */
+    uint64_t room[4];
 };
 
 /* The decisions for a whole model. */
@@ -1417,6 +1448,7 @@ struct mf_mix_info {
     const char *type;   /* of most tensors; "" if the mix changes no type */
     bool needs_imatrix; /* some of its types are refused without one */
     bool available;     /* the library has an encoder for that type */
+    uint64_t room[4];
 };
 
 /* The mixes of llama-quantize: index from 0 until it returns false. */
@@ -1438,6 +1470,7 @@ struct mf_quantized {
      * changed their type. measured is 0 if no number did. */
     uint64_t measured;
     double rmse, worst, cosine; /* against what they were */
+    uint64_t room[4];
 };
 
 struct mf_quantize_result {
@@ -1453,6 +1486,7 @@ struct mf_quantize_result {
                           no such entry: in a dry run, else they are refused */
     size_t left_out;   /* metadata that could not be carried */
     struct mf_quantized type[MF_QUANTIZED_MAX];
+    uint64_t room[4];
 };
 
 /* Writes the quantized model to path, byte for byte as llama-quantize does. Of
@@ -1488,6 +1522,7 @@ struct mf_imatrix_merge_result {
     uint32_t chunks; /* of text, all files together */
     uint32_t chunk_size;
     size_t input; /* after an error in one of the files, which one; else 0 */
+    uint64_t room[4];
 };
 
 /* Adds importance matrices, of either format, and writes what llama-imatrix
@@ -1510,6 +1545,8 @@ enum mf_imatrix_cover {
     MF_COVER_COUNT
 };
 
+#define MF_COVERS_MAX 8 /* that a later version may have */
+
 struct mf_imatrix_tensor {
     struct mf_str name;
     size_t tensor; /* index for mf_tensor_at; SIZE_MAX: none */
@@ -1523,10 +1560,11 @@ struct mf_imatrix_tensor {
 };
 
 struct mf_imatrix_coverage {
-    size_t tensors;            /* that are quantized, whatever the mix */
-    size_t of[MF_COVER_COUNT]; /* how many of each kind */
+    size_t tensors;           /* that are quantized, whatever the mix */
+    size_t of[MF_COVERS_MAX]; /* how many of each enum mf_imatrix_cover */
     uint64_t experts, experts_used;
     uint64_t chunks; /* of text; 0: unknown */
+    uint64_t room[4];
 };
 
 /* Calls each (may be NULL) for every tensor of the model that is quantized and
@@ -1646,6 +1684,7 @@ struct mf_type_info {
     const char *name;     /* "q4_k" */
     uint32_t block, size; /* elements and bytes of a block */
     int32_t ggml;         /* its number in ggml and GGUF; -1: it has none */
+    uint64_t room[4];
 };
 
 /* What the value of a metadata key can be in a format. */
@@ -1666,6 +1705,7 @@ struct mf_format_info {
     enum mf_values_kind values; /* of its metadata */
     enum mf_naming naming;      /* the tensor names that its readers expect;
                                    MF_NAMING_KEEP: any */
+    uint64_t room[4];
 };
 
 /* index from 0 until false. */
@@ -1700,6 +1740,7 @@ struct mf_kernel {
      * grid (iq1_s to iq3_s): see mf_env_encode. */
     void (*encode)(const float *row, const float *weights, uint8_t *blocks,
                    size_t columns);
+    uint64_t room[4];
 };
 
 /* The instruction sets that run on this processor, from "portable" to the
@@ -1749,6 +1790,7 @@ struct mf_digest_info {
     const char *name; /* "crc32", "xxh64", "xxh3", "xxh128", "sha1", "sha256" */
     enum mf_digest_kind kind;
     size_t size; /* bytes */
+    uint64_t room[4];
 };
 
 /* index from 0 until false. */
@@ -1896,6 +1938,7 @@ enum mf_verdict {
 };
 
 #define MF_VERDICT_COUNT 5
+#define MF_VERDICTS_MAX  8 /* that a later version may have */
 
 /* "same", "differs", "other_version", "not_derivable", "missing"; NULL for
  * other numbers. */
@@ -1950,7 +1993,8 @@ struct mf_verify_result {
                      version's encoder; if strict, nothing else changed */
     bool stated;  /* the statement was written */
     size_t changed_keys;
-    size_t tensors[MF_VERDICT_COUNT]; /* how many have that verdict */
+    size_t tensors[MF_VERDICTS_MAX]; /* how many have that verdict */
+    uint64_t room[4];
 };
 
 /* Finds out whether a model was made from a source: each tensor of the source
@@ -1984,6 +2028,8 @@ enum mf_plan_line {
     MF_PLAN_OUTPUT,  /* logits */
     MF_PLAN_LINE_COUNT
 };
+
+#define MF_PLAN_LINES_MAX 8 /* that a later version may have */
 
 /* "weights", "kv", "state", "compute", "output"; NULL for other numbers. */
 MF_API const char *mf_plan_line_name(enum mf_plan_line line);
@@ -2023,12 +2069,14 @@ struct mf_plan_cache {
     uint64_t layers;           /* blocks */
     uint64_t k_bytes, v_bytes; /* of all sequences together */
     bool window;               /* the blocks have a sliding window */
+    uint64_t room[4];
 };
 
 struct mf_plan_device {
     char name[16]; /* "host", "device0" */
     uint64_t weights, kv, state, compute, output, total;
     uint64_t limit; /* 0: none */
+    uint64_t room[4];
 };
 
 /* Numbers may be MF_PLAN_UNKNOWN or MF_PLAN_HUGE. */
@@ -2041,10 +2089,10 @@ struct mf_plan {
     const char *type_k, *type_v;
     size_t cache_count;
     struct mf_plan_cache cache[MF_PLAN_CACHES];
-    uint64_t state_conv, state_ssm; /* parts of the state: R and S of
-                                       llama.cpp's log */
-    uint64_t line[MF_PLAN_LINE_COUNT];
-    uint64_t mapped; /* of the weights: pages of the file */
+    uint64_t state_conv, state_ssm;   /* parts of the state: R and S of
+                                         llama.cpp's log */
+    uint64_t line[MF_PLAN_LINES_MAX]; /* by enum mf_plan_line */
+    uint64_t mapped;                  /* of the weights: pages of the file */
     uint64_t total;
     size_t device_count;                               /* with the host */
     struct mf_plan_device device[1 + MF_PLAN_DEVICES]; /* the host first */
@@ -2053,6 +2101,7 @@ struct mf_plan {
                             every block is counted as full attention */
     char reason[200];    /* why a line is unknown: "'llama.block_count' is
                             missing"; else "" */
+    uint64_t room[4];
 };
 
 /* Computes from the header alone what llama.cpp v0.5.0 would need to run the
@@ -2087,6 +2136,7 @@ struct mf_fit_context {
      * count. */
     uint64_t context;
     bool exceeds_model; /* it is above the model's context_length */
+    uint64_t room[4];
 };
 
 /* The model as a mix of mf_mix_at would make it, with the context and cache of
@@ -2102,6 +2152,7 @@ struct mf_fit_mix {
     uint64_t file_size;
     uint64_t data_size;     /* of its tensors, without padding */
     double bits_per_weight; /* of these; 0: unknown */
+    uint64_t room[4];
 };
 
 /* The model with so many blocks on devices: on those of the options, or on one
@@ -2112,6 +2163,7 @@ struct mf_fit_offload {
     uint64_t host, devices; /* bytes of the host, and of all devices */
     uint64_t context;       /* the longest that fits, as above, with the cache's
                                types of the options */
+    uint64_t room[4];
 };
 
 #define MF_FIT_TYPES    3
@@ -2132,6 +2184,7 @@ struct mf_fit {
      * blocks first. None if the number of blocks is unknown. */
     size_t offload_count;
     struct mf_fit_offload offload[MF_FIT_OFFLOADS];
+    uint64_t room[4];
 };
 
 /* Finds what of the plan fits. Fails as mf_plan does, and if nothing has a
@@ -2177,6 +2230,7 @@ struct mf_profile_point {
     const char *const *call; /* "0x1234: function (file.c:56)", innermost first;
                                 terminated; valid until the profile changes */
     size_t call_count;
+    uint64_t room[4];
 };
 
 /* All zero is the default. */
@@ -2293,13 +2347,15 @@ struct mf_watch_options {
     uint64_t rounds;  /* that count; 0: MF_WATCH_LEAST */
     uint64_t warm_up; /* rounds before the first that counts, which fill what is
                          kept for good: tables of the C library, threads */
-    /* For each enum mf_watch_kind. NULL: 65536 and 1 for MF_WATCH_RESIDENT,
-     * which moves by whole pages, and 0 for the others, which are exact. */
-    const struct mf_watch_threshold *threshold;
-    /* For each of them the most that there can be, for rounds_left; at most
-     * what the system allows, and the env's heap_limit. 0: that. NULL: all 0.
-     */
-    const uint64_t *limit;
+    /* Of the first kinds of enum mf_watch_kind, in order. The others have 65536
+     * and 1 for MF_WATCH_RESIDENT, which moves by whole pages, and 0 for what
+     * is exact. */
+    const struct mf_watch_threshold *thresholds;
+    size_t threshold_count;
+    /* Likewise the most that there can be, for rounds_left: at most what the
+     * system allows, and the env's heap_limit. 0, and of the others: that. */
+    const uint64_t *limits;
+    size_t limit_count;
     /* A count of the program, such as its own heap: *now, and the most that it
      * ever was. False if it is not known. NULL: there is none. */
     bool (*own)(void *user, uint64_t *now, uint64_t *most);
@@ -2343,6 +2399,7 @@ struct mf_watch_count {
     bool leaks;
     uint64_t rounds_left; /* of a leak, from high_water to the limit; UINT64_MAX
                              where there is no leak, or no limit */
+    uint64_t room[4];
 };
 
 /* For each enum mf_watch_kind; false, and out unchanged, for other indices. */
@@ -2354,6 +2411,7 @@ MF_API bool mf_watch_count_at(const struct mf_watch *watch, size_t index,
 struct mf_watch_times {
     size_t count;
     double p50, p95, p99, mean, std; /* nanoseconds */
+    uint64_t room[4];
 };
 
 /* Of the rounds that counted; false unless the option times is set. */
@@ -2365,6 +2423,7 @@ struct mf_watch_energy {
     size_t samples;
     double joules, seconds;
     double mean_watts, peak_watts; /* of the samples */
+    uint64_t room[4];
 };
 
 /* Of the rounds that counted, and of what was between them. False if an

@@ -78,6 +78,7 @@ need_for_test() {
     want_command valgrind valgrind libc6-dbg
     want_command strace strace
     want_command heaptrack heaptrack
+    want_command abidiff abigail-tools
     want_command node nodejs
     want_command git git
     want_command g++ g++ # compiles the public header as C++ does

@@ -71,7 +71,8 @@ static void test_rise_is_a_leak(void **state)
 
     (void)state;
     limit[MF_WATCH_OWN] = 1000;
-    how.limit = limit;
+    how.limits = limit;
+    how.limit_count = MF_WATCH_KINDS;
     how.warm_up = 2;
     count = risen(&how, 100, 10);
     assert_true(count.known && count.complete && count.leaks);
@@ -108,7 +109,8 @@ static void test_thresholds_are_the_last_that_is_no_leak(void **state)
     struct mf_watch_options how = options(8);
 
     (void)state;
-    how.threshold = threshold;
+    how.thresholds = threshold;
+    how.threshold_count = MF_WATCH_KINDS;
     /* The lowest of the first quarter is 0, of the last 60. */
     threshold[MF_WATCH_OWN].growth = 59;
     assert_true(risen(&how, 0, 10).leaks);
@@ -371,8 +373,25 @@ static void test_what_is_refused(void **state)
     refused(how, "too many");
     how = options(8);
     threshold[MF_WATCH_FILES].per_round = NAN;
-    how.threshold = threshold;
+    how.thresholds = threshold;
+    how.threshold_count = MF_WATCH_KINDS;
     refused(how, "'open_files' is not a number");
+}
+
+/* What comes after the last that is given has its default. */
+static void test_short_lists(void **state)
+{
+    struct mf_watch_threshold threshold[] = { { 0 }, { .growth = 1000 } };
+    struct mf_watch_options how = options(8);
+
+    (void)state;
+    how.thresholds = threshold;
+    how.threshold_count = 2;
+    assert_false(risen(&how, 0, 10).leaks);
+    how.threshold_count = 1;
+    assert_true(risen(&how, 0, 10).leaks);
+    how.thresholds = NULL;
+    refused(how, "'how->thresholds'");
 }
 
 /* The env goes when both are closed, in either order; memory that is refused
@@ -427,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_energy_of_a_counter),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_short_lists),
         cmocka_unit_test(test_closing_and_memory),
     };
 

@@ -61,9 +61,9 @@ bool mf_attack_at(size_t index, struct mf_attack_info *out)
 {
     if (!out || index >= ATTACK_COUNT)
         return false;
-    *out = (struct mf_attack_info){ attacks[index].id,
-                                    mf_rules[attacks[index].rule].id,
-                                    attacks[index].meaning };
+    *out = (struct mf_attack_info){ .id = attacks[index].id,
+                                    .rule = mf_rules[attacks[index].rule].id,
+                                    .meaning = attacks[index].meaning };
     return true;
 }
 

@@ -4,11 +4,14 @@
  */
 #include "lib/base/reasons.h"
 
+#define ROW(name, error, text) { .id = name, .status = error, .meaning = text },
+
 const struct mf_reason_info mf_reasons[MF_REASON_COUNT] = {
-#define REASON(NAME, id, status, meaning) { id, MF_ERR_##status, meaning },
+#define REASON(NAME, id, status, meaning) ROW(id, MF_ERR_##status, meaning)
 #include "lib/base/reasons.def"
 #undef REASON
 };
+#undef ROW
 
 bool mf_reason_at(size_t index, struct mf_reason_info *out)
 {

@@ -16,18 +16,26 @@ enum {
     ALL = MF_READERS_ALL
 };
 
+#define ROW(name, how, text, who, asked)                                       \
+    { .id = name,                                                              \
+      .severity = how,                                                         \
+      .meaning = text,                                                         \
+      .readers = who,                                                          \
+      .when_asked = asked },
+
 const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #define RULE(NAME, id, severity, readers, meaning)                             \
-    { id, MF_##severity, meaning, readers, false },
+    ROW(id, MF_##severity, meaning, readers, false)
 #define ASKED(NAME, id, severity, readers, meaning)                            \
-    { id, MF_##severity, meaning, readers, true },
+    ROW(id, MF_##severity, meaning, readers, true)
 #define REFUSAL(NAME, id, status, readers, meaning)                            \
-    { id, MF_ERROR, meaning, readers, false },
+    ROW(id, MF_ERROR, meaning, readers, false)
 #include "lib/base/rules.def"
 #undef REFUSAL
 #undef ASKED
 #undef RULE
 };
+#undef ROW
 
 enum mf_status mf_rule_status(enum mf_rule rule)
 {

@@ -60,9 +60,9 @@ bool mf_digest_at(size_t index, struct mf_digest_info *out)
 
     if (index >= sizeof(rows) / sizeof(*rows))
         return false;
-    *out =
-        (struct mf_digest_info){ rows[index].name, (enum mf_digest_kind)index,
-                                 rows[index].size };
+    *out = (struct mf_digest_info){ .name = rows[index].name,
+                                    .kind = (enum mf_digest_kind)index,
+                                    .size = rows[index].size };
     return true;
 }
 

@@ -54,10 +54,11 @@ static void set_up(struct mf_watch *watch, const struct mf_watch_options *how)
 {
     for (size_t i = 0; i < MF_WATCH_KINDS; i++) {
         struct mf_watched *row = &watch->row[i];
-        uint64_t own = how->limit ? how->limit[i] : 0;
+        uint64_t own = i < how->limit_count ? how->limits[i] : 0;
 
         row->slope.rounds = watch->rounds;
-        row->threshold = how->threshold ? how->threshold[i] : usual[i];
+        row->threshold =
+            i < how->threshold_count ? how->thresholds[i] : usual[i];
         row->limit =
             i == MF_WATCH_OWN ? UINT64_MAX : system_limit(watch->env, i);
         if (own > 0 && own < row->limit)
@@ -68,13 +69,15 @@ static void set_up(struct mf_watch *watch, const struct mf_watch_options *how)
 static enum mf_status check(struct mf_env *env,
                             const struct mf_watch_options *how)
 {
+    MF_NEED(env, how->thresholds || how->threshold_count == 0);
+    MF_NEED(env, how->limits || how->limit_count == 0);
     if (how->rounds > 0 && how->rounds < MF_WATCH_LEAST)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "%" PRIu64 " rounds do not tell a leak from chance: at "
                        "least %d are needed",
                        how->rounds, MF_WATCH_LEAST);
-    for (size_t i = 0; how->threshold && i < MF_WATCH_KINDS; i++)
-        if (isnan(how->threshold[i].per_round))
+    for (size_t i = 0; i < how->threshold_count && i < MF_WATCH_KINDS; i++)
+        if (isnan(how->thresholds[i].per_round))
             return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                            "the threshold of '%s' is not a number", names[i]);
     return MF_OK;

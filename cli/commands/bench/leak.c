@@ -143,7 +143,8 @@ static void begin(struct run *run, struct leak *leak, const struct place *place)
     const struct mf_watch_options options = { .size = sizeof(options),
                                               .rounds = bench_options.rounds,
                                               .warm_up = LEAK_WARM_UP,
-                                              .limit = limit,
+                                              .limits = limit,
+                                              .limit_count = MF_WATCH_KINDS,
                                               .own = count_process };
 
     *leak = (struct leak){ .rounds = bench_options.rounds };
