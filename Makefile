@@ -11,6 +11,7 @@
 #                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
+#     HOSTCC=cc                   compiles what make itself runs
 #     ARCH=s390x                  for make foreign: the other processor
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
@@ -236,6 +237,28 @@ $(BUILD)/$(RULES_TEXT).c: docs/rules.md $(RULES_TEXT).awk
 $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+# Rows are read by a program for the machine that builds: what is wrong with one
+# ends the build.
+HOSTCC     ?= cc
+CHECKER    := $(wildcard lib/rows/*.c)
+CHECKED    := $(BUILD)/rows-checked
+ROWS_READ  := lib/rows/config_names.txt $(NAMING_ROWS) $(ARCH_ROWS) $(GRAPH_ROWS) $(FAMILY_ROWS)
+FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
+              lib/plan/ops.def lib/tokenizer/procedures.def
+
+$(BUILD)/rows-check: $(CHECKER) $(wildcard lib/rows/*.h) $(FUNCTIONS)
+	@mkdir -p $(@D)
+	$(call say,HOST,$@)
+	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(CHECKER) -o $@
+
+$(CHECKED): $(BUILD)/rows-check $(ROWS_READ)
+	@$(BUILD)/rows-check --fields lib/rows/config_names.txt \
+	    --tensors $(firstword $(NAMING_ROWS)) --loader $(ARCH_ROWS) \
+	    --graph $(GRAPH_ROWS) --family $(FAMILY_ROWS)
+	@touch $@
+
+$(BUILD)/$(ARCH_TABLES).c $(BUILD)/$(GRAPH_TABLES).c $(BUILD)/$(FAMILIES).c: $(CHECKED)
 
 $(BUILD)/$(ARCH_TABLES).c: $(ARCH_ROWS) $(ARCH_TABLES).awk
 	@mkdir -p $(@D)

@@ -109,6 +109,8 @@ check_empty "zip, which several formats are built on, includes what they do" \
     edges zip "lib/(model/format|base/sort)\\.h|zip/[a-z0-9_]*\\.h"
 check_empty "lib/quant includes lib/quant, and the order of bytes" \
     edges lib/quant 'lib/(quant/[a-z0-9_]*|base/little)\.(h|def)'
+check_empty "lib/rows includes its own headers, and tables of words" \
+    edges lib/rows 'lib/rows/[a-z0-9_]*\.h|lib/[a-z]*/[a-z0-9_]*\.def'
 
 # The rooms of lib/, and which others each may include and call.  The same list
 # is for both: what a header lets in, an object refers to.
@@ -152,7 +154,7 @@ may() {
 
 check "the matrix has all rooms of lib/" \
     [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
-    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant | sed 's|^./||' |
+    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant ! -name rows | sed 's|^./||' |
         LC_ALL=C sort)" ]
 check_empty "and no arrow upward" awk '
     { known[$1] = 1
@@ -174,7 +176,7 @@ check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c, malloc_count.c and preload.c mention malloc and its kin" \
     calls "$heap" $(find lib cli $formats -name '*.[ch]' \
-        ! -path lib/base/heap.c ! -path 'cli/malloc_count.[ch]' \
+        ! -path lib/base/heap.c ! -path 'lib/rows/*' ! -path 'cli/malloc_count.[ch]' \
         ! -path 'cli/preload.[ch]')
 
 check "heap.c does" calls "$heap" lib/base/heap.c
@@ -184,7 +186,7 @@ check "heap.c does" calls "$heap" lib/base/heap.c
 formats_by_name() {
     rows=$(sed -n 's/^FORMAT([a-z0-9_]*, *\([a-z0-9_]*\)).*/\1/p' \
         lib/model/formats.def | paste -sd '|' -)
-    code $(find lib cli -name '*.[ch]' ! -path 'lib/model/formats.c' \
+    code $(find lib cli -name '*.[ch]' ! -path 'lib/rows/*' ! -path 'lib/model/formats.c' \
         ! -path 'lib/model/format.h') |
         grep -E "(^|[^A-Za-z0-9_])mf_format_($rows)([^A-Za-z0-9_]|$)"
 }
@@ -195,7 +197,7 @@ check_empty "only the table of formats names one" formats_by_name
 speaks_for_program() {
     # shellcheck disable=SC2046 # file names have no spaces here
     code $(find lib zip $formats -name '*.[ch]' -o -name '*.def') |
-        grep -v '#.*include' |
+        grep -v '#.*include\|^lib/rows/' |
         grep -E '"[^"]*(^|[^a-z-])--[a-z]|"--[a-z]|"[^"]*modelfile [a-z]'
 }
 check_empty "no message of the library names an option or a command" \
@@ -229,7 +231,7 @@ mapped() {
         tr -d '` '
 }
 rooms_mapped() {
-    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' | grep -vx quant)" = \
+    [ "$(mapped | sed -n 's,^X" = \
         "$(matrix | awk '{ print $1 }')" ]
 }
 folders_unmapped() {

@@ -272,32 +272,59 @@ static struct mf_arch_number is_in(struct parser *parser)
     return wanted.known && key->each ? number(found) : unknown;
 }
 
+enum function {
+#define FUNCTION(NAME, name, arguments) CALL_##NAME,
+#include "lib/arch/functions.def"
+#undef FUNCTION
+    FUNCTION_COUNT
+};
+
+static enum function find_function(struct mf_str name)
+{
+    static const char *const names[] = {
+#define FUNCTION(NAME, name, arguments) name,
+#include "lib/arch/functions.def"
+#undef FUNCTION
+    };
+    unsigned at = 0;
+
+    while (at < FUNCTION_COUNT && !mf_str_is(name, names[at]))
+        at++;
+    assert(at < FUNCTION_COUNT); /* in a row, not in a file */
+    return (enum function)at;
+}
+
 static struct mf_arch_number call(struct parser *parser, struct mf_str name)
 {
+    enum function function = find_function(name);
     struct mf_arch_number out;
 
-    if (mf_str_is(name, "is"))
+    switch (function) {
+    case CALL_IS:
         return is_text(parser);
-    if (mf_str_is(name, "first"))
+    case CALL_FIRST:
         return first_of(parser);
-    if (mf_str_is(name, "in"))
+    case CALL_IN:
         return is_in(parser);
-    if (mf_str_is(name, "type"))
+    case CALL_TYPE:
         return is_type(parser);
-    if (mf_str_is(name, "dim"))
+    case CALL_DIM:
         return dimension(parser);
-    if (mf_str_is(name, "at"))
+    case CALL_AT:
         return at_block(parser);
-    if (mf_str_is(name, "most") || mf_str_is(name, "any"))
-        return over_blocks(parser, name.size == 3);
-    if (mf_str_is(name, "min") || mf_str_is(name, "max"))
-        return extreme(parser, name.at[1] == 'a');
-    if (mf_str_is(name, "has"))
+    case CALL_MOST:
+    case CALL_ANY:
+        return over_blocks(parser, function == CALL_ANY);
+    case CALL_MIN:
+    case CALL_MAX:
+        return extreme(parser, function == CALL_MAX);
+    case CALL_HAS:
         return number(take_tensor(parser, ')') != NULL);
-    assert(mf_str_is(name, "set") || mf_str_is(name, "len"));
-    out = about_key(parser, *name.at == 'l');
-    expect(parser, ")");
-    return out;
+    default:
+        out = about_key(parser, function == CALL_LEN);
+        expect(parser, ")");
+        return out;
+    }
 }
 
 /* ---- operators ---- */
@@ -334,43 +361,17 @@ static struct mf_arch_number operand(struct parser *parser)
     return parser->live ? mf_arch_name_value(parser->run, name) : unknown;
 }
 
-static struct mf_arch_number apply(struct mf_arch_run *run, char sign,
-                                   struct mf_arch_number a,
-                                   struct mf_arch_number b)
-{
-    struct mf_arch_number out = { true, 0 };
-    bool wraps = false;
-
-    /* 0 times anything is 0, also where that is unknown. */
-    if (sign == '*' && ((a.known && a.value == 0) || (b.known && b.value == 0)))
-        return number(0);
-    if (!a.known || !b.known)
-        return unknown;
-    if (sign == '*')
-        wraps = __builtin_mul_overflow(a.value, b.value, &out.value);
-    else if (sign == '+')
-        wraps = __builtin_add_overflow(a.value, b.value, &out.value);
-    else if (sign == '-')
-        wraps = __builtin_sub_overflow(a.value, b.value, &out.value);
-    else if (b.value == 0 || (b.value == -1 && a.value == INT64_MIN))
-        wraps = true;
-    else
-        out.value = sign == '/' ? a.value / b.value : a.value % b.value;
-    run->overflowed = run->overflowed || (wraps && b.value != 0);
-    return wraps ? unknown : out;
-}
-
 static struct mf_arch_number product(struct parser *parser)
 {
     struct mf_arch_number out = operand(parser);
 
     for (;;)
         if (take(parser, "*"))
-            out = apply(parser->run, '*', out, operand(parser));
+            out = mf_arch_apply(parser->run, '*', out, operand(parser));
         else if (take(parser, "/"))
-            out = apply(parser->run, '/', out, operand(parser));
+            out = mf_arch_apply(parser->run, '/', out, operand(parser));
         else if (take(parser, "%"))
-            out = apply(parser->run, '%', out, operand(parser));
+            out = mf_arch_apply(parser->run, '%', out, operand(parser));
         else
             return out;
 }
@@ -381,25 +382,11 @@ static struct mf_arch_number sum(struct parser *parser)
 
     for (;;)
         if (take(parser, "+"))
-            out = apply(parser->run, '+', out, product(parser));
+            out = mf_arch_apply(parser->run, '+', out, product(parser));
         else if (take(parser, "-"))
-            out = apply(parser->run, '-', out, product(parser));
+            out = mf_arch_apply(parser->run, '-', out, product(parser));
         else
             return out;
-}
-
-static bool compare(const char *sign, int64_t a, int64_t b)
-{
-    switch (sign[0]) {
-    case '=':
-        return a == b;
-    case '!':
-        return a != b;
-    case '<':
-        return sign[1] ? a <= b : a < b;
-    default:
-        return sign[1] ? a >= b : a > b;
-    }
 }
 
 static struct mf_arch_number comparison(struct parser *parser)
@@ -415,7 +402,7 @@ static struct mf_arch_number comparison(struct parser *parser)
             continue;
         other = sum(parser);
         return out.known && other.known
-                   ? number(compare(signs[i], out.value, other.value))
+                   ? number(mf_arch_compare(signs[i], out.value, other.value))
                    : unknown;
     }
     return out;

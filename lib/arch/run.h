@@ -142,6 +142,12 @@ struct mf_arch_number mf_arch_take_number(struct mf_arch_run *run,
 struct mf_arch_number mf_arch_number_of(struct mf_arch_run *run,
                                         struct mf_str text);
 
+/* Of the operators * / % + -, and of == != < <= > >= (operators.c). */
+struct mf_arch_number mf_arch_apply(struct mf_arch_run *run, char sign,
+                                    struct mf_arch_number a,
+                                    struct mf_arch_number b);
+bool mf_arch_compare(const char *sign, int64_t a, int64_t b);
+
 /* ---- names in expressions (name.c) ---- */
 
 bool mf_arch_is_in_name(char c);

@@ -381,39 +381,11 @@ static const struct {
     size_t arguments;
     mf_call *call;
 } functions[] = {
-    { "int", 1, to_int },
-    { "float", 1, to_real },
-    { "round", 1, to_round },
-    { "sqrt", 1, square_root },
-    { "log", 1, logarithm },
-    { "bool", 1, to_bool },
-    { "set", 1, is_set },
-    { "is_list", 1, is_list },
-    { "is_int", 1, is_int },
-    { "len", 1, length },
-    { "max", 1, maximum },
-    { "min", 1, minimum },
-    { "slice", 3, slice },
-    { "lower", 1, mf_call_lower },
-    { "ends", 2, mf_call_ends },
-    { "text", 1, mf_call_text },
-    { "join", 1, mf_call_join },
-    { "integers", 1, mf_call_integers },
-    { "by_number", 1, mf_call_by_number },
-    { "numbered", 1, mf_call_numbered },
-    { "object", 2, mf_call_object },
-    { "quantile", 1, quantile },
-    { "exists", 1, mf_call_exists },
-    { "token_rows", 0, mf_call_token_rows },
-    { "json", 1, mf_call_json },
-    { "tensor", 1, mf_call_tensor },
-    { "blocks", 1, mf_call_blocks },
-    { "token", 1, mf_call_token },
-    { "values", 2, mf_call_values },
-    { "same", 2, mf_call_same },
-    { "size", 2, mf_call_size },
-    { "type_of", 1, mf_call_type_of },
-    { "numbers", 1, mf_call_numbers },
+#define FORM(name, arguments, call)
+#define FUNCTION(name, arguments, call) { name, sizeof(arguments) - 1, call },
+#include "lib/hub/functions.def"
+#undef FUNCTION
+#undef FORM
 };
 
 static const struct mf_node *call(struct mf_parser *parser, size_t row)
@@ -434,9 +406,13 @@ const struct mf_node *mf_parser_call(struct mf_parser *parser,
     static const struct {
         const char *name;
         const struct mf_node *(*call)(struct mf_parser *parser);
-    } forms[] = { { "first", first }, { "get", get },          { "has", has },
-                  { "each", each },   { "map", map },          { "pick", pick },
-                  { "only", only },   { "over", mf_call_over } };
+    } forms[] = {
+#define FORM(name, arguments, call) { name, call },
+#define FUNCTION(name, arguments, call)
+#include "lib/hub/functions.def"
+#undef FUNCTION
+#undef FORM
+    };
     const size_t count = sizeof(functions) / sizeof(*functions);
     const struct mf_node *value = NULL;
     size_t row = 0;

@@ -72,27 +72,12 @@ static enum mf_status put_code(struct mf_draft *draft,
 static const struct procedure {
     const char *name;
     mf_vocab_procedure *put;
-    bool merges;       /* written, unless the row says otherwise */
-    const char *files; /* that it needs: for a message */
+    bool merges;
+    const char *files;
 } procedures[] = {
-    { "gpt2", mf_base_put_gpt2, true, "tokenizer.json" },
-    { "bert", mf_base_put_bert, false, "tokenizer.json" },
-    { "whitespace", mf_base_put_whitespace, true, "tokenizer.json" },
-    { "special", put_special, false, "" },
-    { "none", put_none, false, "" },
-    { "qwen", put_code, false, "" },
-    { "mistral", mf_tekken_put, false, "tekken.json" },
-    { "mistral_pieces", mf_mistral_put_pieces, false,
-      "tekken.json or tokenizer.model" },
-    { "sentencepiece", mf_spm_put, false, "tokenizer.model" },
-    { "phi3", mf_spm_put_phi3, false, "tokenizer.model" },
-    { "internlm2", mf_spm_put_internlm2, false, "tokenizer.model" },
-    { "internlm3", mf_spm_put_internlm3, false, "tokenizer.model" },
-    { "llama_hf", mf_llama_hf_put, false, "tokenizer.json" },
-    { "gemma4", mf_llama_hf_put_gemma4, true, "tokenizer.json" },
-    { "xverse", mf_llama_hf_put_xverse, false, "tokenizer.json" },
-    { "t5", mf_unigram_put_t5, false, "tokenizer.model" },
-    { "xlm_roberta", mf_unigram_put_xlm, false, "sentencepiece.bpe.model" },
+#define PROCEDURE(name, put, merges, files) { name, put, merges, files },
+#include "lib/tokenizer/procedures.def"
+#undef PROCEDURE
 };
 
 /* ---- words ---- */
