@@ -231,7 +231,7 @@ mapped() {
         tr -d '` '
 }
 rooms_mapped() {
-    [ "$(mapped | sed -n 's,^X" = \
+    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' | grep -vxE 'quant|rows')" = \
         "$(matrix | awk '{ print $1 }')" ]
 }
 folders_unmapped() {
