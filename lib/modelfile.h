@@ -1180,6 +1180,10 @@ struct mf_convert_options {
     /* Where the output goes; NULL: to files. A folder has to be one of the
      * disk, and resume, delete_inputs and replace are about files. */
     const struct mf_output_ops *output;
+    /* "big" or "little": the order of the numbers of a GGUF file, in its
+     * metadata and in its tensors of any type.  NULL: that of the model if it
+     * is GGUF, else little. */
+    const char *byte_order;
 };
 
 #define MF_ASSUMED_MAX 16
