@@ -13,11 +13,10 @@
 
 static struct mf_convert_options as(const char *order)
 {
-    return (struct mf_convert_options){
-        .size = sizeof(struct mf_convert_options),
-        .replace = true,
-        .byte_order = order
-    };
+    return (struct mf_convert_options){ .size =
+                                            sizeof(struct mf_convert_options),
+                                        .replace = true,
+                                        .byte_order = order };
 }
 
 /* ---- the table ---- */
@@ -218,12 +217,12 @@ static void same_reading(struct mf_model *a, struct mf_model *b, size_t index)
                              MF_OK);
             assert_memory_equal(bytes[0], bytes[1], some);
         }
-    assert_int_equal(mf_tensor_read(a, index, 0, tensor.parameters, MF_READ_OWN,
-                                    bytes[0]),
-                     MF_OK);
-    assert_int_equal(mf_tensor_read(b, index, 0, tensor.parameters, MF_READ_OWN,
-                                    bytes[1]),
-                     MF_OK);
+    assert_int_equal(
+        mf_tensor_read(a, index, 0, tensor.parameters, MF_READ_OWN, bytes[0]),
+        MF_OK);
+    assert_int_equal(
+        mf_tensor_read(b, index, 0, tensor.parameters, MF_READ_OWN, bytes[1]),
+        MF_OK);
     assert_memory_equal(bytes[0], bytes[1], size);
     if (mf_tensor_read(a, index, 1, tensor.parameters - 1, MF_READ_F32,
                        floats[0]) != MF_OK)
@@ -273,8 +272,8 @@ static void cut_off(void **state)
             continue;
         opened++;
         for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
-            enum mf_status status = mf_tensor_bytes(
-                model, i, 0, (size_t)tensor.data.size, out);
+            enum mf_status status =
+                mf_tensor_bytes(model, i, 0, (size_t)tensor.data.size, out);
 
             if (tensor.data.offset + tensor.data.size <= have)
                 assert_int_equal(status, MF_OK);
@@ -295,8 +294,8 @@ static void refused(const char *from, const char *to,
 {
     struct mf_model *model = open_fixture(from);
 
-    assert_int_equal(
-        mf_model_convert(model, scratch_path(to), options, NULL), status);
+    assert_int_equal(mf_model_convert(model, scratch_path(to), options, NULL),
+                     status);
     if (!strstr(mf_env_error(env)->message, part))
         fail_msg("'%s' instead of '%s'", mf_env_error(env)->message, part);
     mf_model_close(model);
@@ -377,7 +376,8 @@ static bool try_failing(const char *from, const char *order, uint64_t call,
     if (own)
         status = mf_model_open(own, fixture_path(from), NULL, &model);
     if (own && status == MF_OK) {
-        status = mf_model_convert(model, scratch_path("o.gguf"), &options, NULL);
+        status =
+            mf_model_convert(model, scratch_path("o.gguf"), &options, NULL);
         mf_model_close(model);
     }
     mf_env_free(own);

@@ -372,8 +372,7 @@ static enum mf_status read_all(struct mf_env *env,
     uint8_t *into = buffer;
 
     if ((offset < MF_STORED_BASE || offset & MF_SWAPPED_BIT) && source->bytes &&
-        place_of(offset) + size > source->there &&
-        source->there < source->size)
+        place_of(offset) + size > source->there && source->there < source->size)
         return need_more(env, source, place_of(offset) + size);
     while (size > 0) {
         int64_t got = source->ops->read(source, offset, into, size, &env->io);

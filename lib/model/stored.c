@@ -327,9 +327,9 @@ enum mf_status mf_stored_open(struct mf_env *env, struct mf_source *file,
 
     if (!unpacking)
         return env->error.status;
-    *unpacking =
-        (struct unpacking){ .env = env, .file = *file, .index = index,
-                            .shard = shard };
+    *unpacking = (struct unpacking){
+        .env = env, .file = *file, .index = index, .shard = shard
+    };
     unpacking->streams.env = env;
     unpacking->streams.file = &unpacking->file;
     file->ops = &unpacking_ops;

@@ -143,8 +143,8 @@ static size_t begun(const struct mf_index *index, uint32_t shard,
 
 /* The tensor that has that byte: sound ones do not overlap, so it is the last
  * that begins there or before, but for empty and damaged ones. */
-static const struct mf_record *
-record_at(const struct mf_index *index, uint32_t shard, uint64_t offset)
+static const struct mf_record *record_at(const struct mf_index *index,
+                                         uint32_t shard, uint64_t offset)
 {
     for (size_t i = begun(index, shard, offset); i-- > 0;) {
         const struct mf_record *record = mf_record_by_offset(index, i);

@@ -153,8 +153,8 @@ static enum mf_status fetch(const struct reading *reading, uint64_t at,
 
     if (size == 0 ||
         mf_source_read(env, reading->source,
-                       mf_record_data(reading->reader->model,
-                                      reading->record) + at,
+                       mf_record_data(reading->reader->model, reading->record) +
+                           at,
                        into, size) == MF_OK)
         return MF_OK;
     return mf_shard_error(env, reading->reader->model, reading->record->shard);

@@ -99,8 +99,8 @@ enum mf_status mf_outputs_set_types(struct mf_draft *draft,
 
     if (keeps_types(options))
         return MF_OK;
-    draft->f32_vectors = options->names == MF_NAMING_GGUF &&
-                         draft->format->out->f32_vectors;
+    draft->f32_vectors =
+        options->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
     for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
         if (strcmp(mf_types[types[i]].name, name) == 0)
             draft->floats = types[i];

@@ -44,8 +44,8 @@ void mf_piece_take(struct mf_piece *piece, const struct mf_record *record)
     piece->big_endian = draft->big_endian && !draft->only_floats &&
                         piece->tensor->from == piece->tensor->type &&
                         mf_record_is_swapped(model, record);
-    piece->span.offset = piece->big_endian ? record->offset
-                                           : mf_record_data(model, record);
+    piece->span.offset =
+        piece->big_endian ? record->offset : mf_record_data(model, record);
     piece->span.size = record->size;
 }
 
@@ -55,8 +55,8 @@ void mf_piece_take(struct mf_piece *piece, const struct mf_record *record)
  */
 static size_t swapped_size(const struct mf_piece *piece)
 {
-    enum mf_type type = piece->tensor ? (enum mf_type)piece->tensor->type
-                                      : MF_TYPE_UNKNOWN;
+    enum mf_type type =
+        piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_UNKNOWN;
     const struct mf_draft *draft = piece->output ? &piece->output->draft : NULL;
 
     if (!draft || !draft->big_endian || piece->big_endian ||
@@ -257,8 +257,8 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     struct mf_target *target = &piece->output->target;
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
-    bool by_kernel = piece->source && !piece->scanner && swapped_size(piece) == 1 &&
-                     piece->size >= BY_KERNEL;
+    bool by_kernel = piece->source && !piece->scanner &&
+                     swapped_size(piece) == 1 && piece->size >= BY_KERNEL;
     size_t stride = mf_piece_stride(piece);
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
@@ -424,8 +424,7 @@ static bool is_copied(const struct mf_piece *piece)
  * so must those that are turned around. */
 static bool same_scan(const struct mf_piece *a, const struct mf_piece *b)
 {
-    if (a->big_endian != b->big_endian ||
-        swapped_size(a) != swapped_size(b) ||
+    if (a->big_endian != b->big_endian || swapped_size(a) != swapped_size(b) ||
         (swapped_size(a) > 1 && a->tensor->type != b->tensor->type))
         return false;
     if (!a->scanner || !b->scanner)
