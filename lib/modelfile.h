@@ -1460,8 +1460,9 @@ struct mf_quantize_result {
 };
 
 /* Writes the quantized model to path, byte for byte as llama-quantize does. Of
- * how it uses format (GGUF, or APR if that can carry the types), replace,
- * lossy, dry_run and reserve. how and out may be NULL. */
+ * how it uses format (GGUF, or APR if that can carry the types), byte_order,
+ * names, replace, lossy, dry_run, resume and reserve. how and out may be NULL.
+ */
 MF_API enum mf_status
 mf_model_quantize(struct mf_model *model, const char *path,
                   const struct mf_quantize_options *options,

@@ -133,6 +133,21 @@ check "quantize keeps the order" same big-endian quantize Q4_K_M
 check "with an importance matrix" same big-endian quantize IQ2_S --imatrix \
     "$fixtures/llama/llama-wide.imatrix.dat"
 check "with --resume" same big-endian quantize Q6_K --resume
+# other ARGUMENT...: of the little-endian model, with --endian big.
+other() {
+    name=$1 in=$2
+    shift 2
+    "$modelfile" "$name" --quiet "$in" "$dir/x.gguf" "$@" --force \
+        >"$dir/said" 2>&1 &&
+        "$modelfile" "$name" --quiet "$in" "$dir/y.gguf" "$@" --force \
+            --endian big >"$dir/said" 2>&1 &&
+        "$modelfile" detect "$dir/y.gguf" | grep -q big-endian &&
+        turn "$dir/y.gguf" "$dir/z.gguf" little &&
+        cmp "$dir/x.gguf" "$dir/z.gguf"
+}
+check "quantize --endian" other quantize "$model" Q3_K_M
+check "of a folder, too" other quantize "$folder" Q5_1
+check "dequantize --endian" other dequantize "$model"
 check "dequantize keeps it" same big-endian dequantize --type bf16
 check "convert to another type keeps it" same big-endian convert --type f16
 

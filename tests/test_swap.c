@@ -5,6 +5,9 @@
  * The generator of fixtures has written the same blocks of every type in both
  * orders, field by field; nothing of the library is in it.
  */
+#include <errno.h>
+#include <sys/stat.h>
+
 #include "lib/model/swap.h"
 #include "tests/same_model.h"
 
@@ -172,20 +175,20 @@ static void turn_q5_0(uint8_t *bytes, size_t size)
 static void large_tensors(void **state)
 {
     struct mf_convert_options big = as("big"), little = as("little");
-    const char *one = scratch_path("one.gguf");
+    const char *name = "one.gguf";
     struct mf_tensor tensor;
     struct mf_model *model;
     uint8_t *bytes[2];
     size_t size;
 
     (void)state;
-    write_large(one);
-    must_convert(env, one, scratch_path("b.gguf"), &big);
+    write_large(scratch_path(name));
+    must_convert(env, scratch_path(name), scratch_path("b.gguf"), &big);
     must_convert(env, scratch_path("b.gguf"), scratch_path("l.gguf"), &little);
-    assert_true(same_files(one, scratch_path("l.gguf")));
+    assert_true(same_files(scratch_path(name), scratch_path("l.gguf")));
     model = open_model(scratch_path("b.gguf"));
     tensor = tensor_of(model, "w");
-    bytes[0] = load(one, &size);
+    bytes[0] = load(scratch_path(name), &size);
     bytes[1] = load(scratch_path("b.gguf"), &size);
     turn_q5_0(bytes[1] + tensor.data.offset, (size_t)tensor.data.size);
     assert_memory_equal(bytes[0] + tensor.data.offset,
@@ -194,6 +197,94 @@ static void large_tensors(void **state)
     mf_model_close(model);
     free(bytes[0]);
     free(bytes[1]);
+    empty_scratch();
+}
+
+/* ---- an input that is touched meanwhile ---- */
+
+/* What is written is kept here; the first write changes the input's mode. */
+struct taken {
+    const char *touches;
+    uint8_t *bytes;
+    size_t size, reads;
+};
+
+static int begin(void *user, const char *name, uint64_t bytes, void **file)
+{
+    struct taken *taken = user;
+
+    (void)name;
+    *file = NULL;
+    taken->size = (size_t)bytes;
+    taken->bytes = calloc(1, taken->size);
+    return taken->bytes ? 0 : ENOMEM;
+}
+
+static int take(void *user, void *file, uint64_t offset, const void *bytes,
+                size_t size)
+{
+    struct taken *taken = user;
+
+    (void)file;
+    if (taken->touches && chmod(scratch_path(taken->touches), 0640) != 0)
+        return errno;
+    taken->touches = NULL;
+    memcpy(taken->bytes + offset, bytes, size);
+    return 0;
+}
+
+static int give(void *user, void *file, uint64_t offset, void *bytes,
+                size_t size)
+{
+    struct taken *taken = user;
+
+    (void)file;
+    taken->reads++;
+    memcpy(bytes, taken->bytes + offset, size);
+    return 0;
+}
+
+/* All is made once more, and compared with what was taken. */
+static void touched(const char *from, const char *order, const char *other)
+{
+    struct taken taken = { .touches = from };
+    const struct mf_output_ops ops = { .size = sizeof(ops),
+                                       .begin = begin,
+                                       .write = take,
+                                       .read = give,
+                                       .user = &taken };
+    struct mf_options how = { .size = sizeof(how), .threads = 1 };
+    struct mf_env *own = mf_env_new(&how);
+    struct mf_convert_options options = as(order);
+    struct mf_model *model;
+    uint8_t *bytes;
+    size_t size;
+
+    options.output = &ops;
+    options.replace = false;
+    assert_int_equal(mf_model_open(own, scratch_path(from), NULL, &model),
+                     MF_OK);
+    if (mf_model_convert(model, "o.gguf", &options, NULL) != MF_OK)
+        fail_msg("%s", mf_env_error(own)->message);
+    mf_model_close(model);
+    mf_env_free(own);
+    bytes = load(scratch_path(other), &size);
+    assert_int_equal(taken.size, size);
+    assert_memory_equal(taken.bytes, bytes, size);
+    assert_true(taken.reads > 3);
+    free(taken.bytes);
+    free(bytes);
+}
+
+static void touched_meanwhile(void **state)
+{
+    struct mf_convert_options big = as("big");
+
+    (void)state;
+    write_large(scratch_path("one.gguf"));
+    must_convert(env, scratch_path("one.gguf"), scratch_path("b.gguf"), &big);
+    touched("one.gguf", "big", "b.gguf");
+    touched("b.gguf", "little", "one.gguf");
     empty_scratch();
 }
 
@@ -410,6 +501,7 @@ int main(void)
         cmocka_unit_test(in_little_memory),
         cmocka_unit_test(shards_too),
         cmocka_unit_test(large_tensors),
+        cmocka_unit_test(touched_meanwhile),
         cmocka_unit_test(numbers_are_the_same),
         cmocka_unit_test(cut_off),
         cmocka_unit_test(wrong_orders),

@@ -23,7 +23,7 @@ static struct {
     const char *to;
     unsigned names; /* enum names */
     unsigned type;  /* index in types */
-    unsigned order; /* index in orders */
+    unsigned order; /* of --endian */
     uint64_t shard_size, shard_tensors, reserve;
     unsigned version;
     bool lossy, allow_nonfinite;
@@ -66,8 +66,7 @@ static const struct option table[] = {
                 "of a folder, 8-bit floats become q8_0"),
     OPTION_FLAG("--mmproj", options.mmproj,
                 "of a folder, the projector for images or sound"),
-    OPTION_CHOICE("--endian", "big|little", 1, options.order,
-                  "byte order of a GGUF file; default: that of IN"),
+    OPTION_ENDIAN(options.order),
     OPTION_FLAG("--bigendian", options.big_endian,
                 "of a folder, a file for big-endian machines"),
     OPTION_SIZE("--shard-size", options.shard_size,
@@ -118,8 +117,6 @@ static const struct option table[] = {
 
 static const char *const types[] = { NULL,   "f32",  "f16",   "bf16", "keep",
                                      "auto", "q8_0", "tq1_0", "tq2_0" };
-
-static const char *const orders[] = { NULL, "big", "little" };
 
 /* 0 for none; false after report_usage. */
 static bool read_scale(struct run *run, double *out)
@@ -429,7 +426,7 @@ static void convert(struct run *run)
         .fp8_as_q8 = options.fp8_as_q8,
         .projector = options.mmproj,
         .big_endian = options.big_endian,
-        .byte_order = orders[options.order],
+        .byte_order = output_order(options.order),
         .mistral_format = options.mistral,
         .no_community_template = options.no_template,
     };
