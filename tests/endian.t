@@ -96,6 +96,26 @@ check "so is the converter's own option with it" code 2 \
 check "and a format without an order" code 3 \
     "$modelfile" convert "$fixtures/good-base.gguf" "$dir/o.apr" --endian big
 
+# gguf-py's script knows some types, and asks before it changes a file.
+script() {
+    set --
+    for type in f32 f16 bf16 q4_0 q8_0 q4_k q6_k mxfp4 nvfp4; do
+        set -- "$@" --only "$type"
+    done
+    "$modelfile" convert --quiet "$little" "$dir/some.gguf" "$@" \
+        >"$dir/said" 2>&1 &&
+        turn "$dir/some.gguf" "$dir/ours.gguf" big &&
+        echo YES | "$READ_PYTHON" -m gguf.scripts.gguf_convert_endian \
+            "$dir/some.gguf" big >"$dir/said" 2>&1 &&
+        cmp "$dir/some.gguf" "$dir/ours.gguf"
+}
+if "${READ_PYTHON:-false}" -c 'import gguf.scripts' 2>/dev/null; then
+    check "gguf-py's script writes the same bytes" script
+else
+    skip "gguf-py's script writes the same bytes" \
+        "no Python that has it (READ_PYTHON)"
+fi
+
 # ---- a folder
 
 # All of it is big-endian, where --bigendian leaves quantized tensors as they
