@@ -168,6 +168,13 @@ enum mf_naming output_naming(unsigned names)
                                   : (enum mf_naming)names;
 }
 
+const char *output_order(unsigned order)
+{
+    static const char *const orders[] = { NULL, "big", "little" };
+
+    return orders[order];
+}
+
 bool output_choose_names(struct run *run, struct mf_model *model,
                          const char *path, struct mf_convert_options *how)
 {

@@ -33,6 +33,12 @@ enum names { NAMES_DEFAULT, NAMES_GGUF, NAMES_HF, NAMES_KEEP };
                   "GGUF, else keep")
 enum mf_naming output_naming(unsigned names);
 
+/* --endian of several commands; the name for struct mf_convert_options. */
+#define OPTION_ENDIAN(variable)                                                \
+    OPTION_CHOICE("--endian", "big|little", 1, variable,                       \
+                  "byte order of a GGUF file; default: that of IN")
+const char *output_order(unsigned order);
+
 /* Decides what the default means for the file at path; false after a report.
  * If names stay that nothing asked for, remarks that llama.cpp does not load
  * them. */

@@ -561,7 +561,8 @@ enum mf_tensor_flag {
               begins, data.size the size once it is unpacked */
     MF_TENSOR_STRIDED = 8, /* its elements are not one after the other:
                               data.offset is where the first one is */
-    MF_TENSOR_SWAPPED = 64 /* the file has its numbers in big-endian order */
+    MF_TENSOR_SWAPPED = 64 /* the file has its numbers in big-endian order; not
+                              set where both orders have the same bytes */
 };
 
 #define MF_NO_STORAGE SIZE_MAX
@@ -749,8 +750,8 @@ MF_API enum mf_status mf_tensor_read(struct mf_model *model, size_t index,
 
 /* Reads bytes of the tensor, of which it has mf_tensor.data.size: those that a
  * little-endian file without packing and strides would have.  So it reads
- * tensors of unknown types, too; those of a big-endian file, which nobody could
- * turn around, are refused. */
+ * tensors of unknown types, too, but not those of a big-endian file, which
+ * nobody could turn around. */
 MF_API enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
                                       uint64_t offset, size_t size, void *out);
 
@@ -1193,7 +1194,8 @@ struct mf_convert_options {
     bool projector;
     /* For the same and for an adapter: a big-endian file, as llama.cpp's
      * converter writes it: elements of f32 and f16 are big-endian, tensors of
-     * other types have the bytes of a little-endian file. */
+     * other types have the bytes of a little-endian file.  byte_order writes
+     * what big-endian machines read. */
     bool big_endian;
     /* For a folder that becomes GGUF with MF_NAMING_GGUF: it has Mistral's own
      * format, a params.json and tensors with its names
@@ -1207,6 +1209,10 @@ struct mf_convert_options {
     /* Where the output goes; NULL: to files. A folder has to be one of the
      * disk, and resume, delete_inputs and replace are about files. */
     const struct mf_output_ops *output;
+    /* "big" or "little": the order of the numbers of a GGUF file, in its
+     * metadata and in its tensors of any type.  NULL: that of the model if it
+     * is GGUF, else little. */
+    const char *byte_order;
 };
 
 #define MF_ASSUMED_MAX 16
@@ -1490,8 +1496,9 @@ struct mf_quantize_result {
 };
 
 /* Writes the quantized model to path, byte for byte as llama-quantize does. Of
- * how it uses format (GGUF, or APR if that can carry the types), replace,
- * lossy, dry_run and reserve. how and out may be NULL. */
+ * how it uses format (GGUF, or APR if that can carry the types), byte_order,
+ * names, replace, lossy, dry_run, resume and reserve. how and out may be NULL.
+ */
 MF_API enum mf_status
 mf_model_quantize(struct mf_model *model, const char *path,
                   const struct mf_quantize_options *options,

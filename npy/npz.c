@@ -161,7 +161,7 @@ static enum mf_status take_members(struct archive *archive)
     enum mf_status status;
 
     archive->unpacked = mf_source_borrow(archive->zip.reader->source);
-    if (mf_stored_open(index->env, &archive->unpacked, index) != MF_OK)
+    if (mf_stored_open(index->env, &archive->unpacked, index, 0) != MF_OK)
         return index->env->error.status;
     status = MF_OK;
     for (size_t i = 0; status == MF_OK && i < archive->zip.count; i++)

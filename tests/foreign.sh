@@ -217,6 +217,12 @@ convert_all() {
         done
     done
     job convert --bigendian "$fixtures/good-hf-llama" out.gguf
+    for order in big little; do
+        job convert --endian $order "$fixtures/good-blocks-little.gguf" out.gguf
+        job convert --endian $order "$fixtures/good-blocks-big.gguf" out.gguf
+        job quantize --endian $order "$fixtures/llama/llama-wide.gguf" \
+            out.gguf Q4_K_M
+    done
     job imatrix coverage "$fixtures/good-imatrix.dat" \
         "$fixtures/good-llama.gguf"
     job merge "$fixtures/good-imatrix.dat" "$fixtures/good-imatrix.dat" \

@@ -137,10 +137,10 @@ check "if none fits, the smallest" says \
     "no quantization fits; the smallest file, " "$big" --fit 2G
 check "if none is known, what says why" says \
     "quantizations: unknown; plan --as Q4_K_M says why" \
-    "$fixtures/good-big-endian.gguf" --fit 24G
+    "$fixtures/good-imatrix.gguf" --fit 24G
 check "which does" says \
-    "modelfile: $fixtures/good-big-endian.gguf: big-endian models cannot be" \
-    "$fixtures/good-big-endian.gguf" --as Q4_K_M
+    "modelfile: $fixtures/good-imatrix.gguf: this is an importance matrix" \
+    "$fixtures/good-imatrix.gguf" --as Q4_K_M
 check "of a list, the largest context" code 1 "$big" --fit 15G --ctx 2k,4k
 each_context() {
     "$modelfile" plan --quiet "$big" --ctx 1k,2k,4k --fit 15G |

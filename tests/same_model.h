@@ -52,10 +52,11 @@ static inline uint8_t *computed_bytes(const struct mf_model *model,
     assert_non_null(bytes);
     assert_true(
         mf_tensor_find(model, of->name.at, of->name.size, &unused, &at));
-    assert_int_equal(mf_source_read(model->env, &model->file[of->shard].source,
-                                    model->index.tensor[at].offset, bytes,
-                                    size),
-                     MF_OK);
+    assert_int_equal(
+        mf_source_read(model->env, &model->file[of->shard].source,
+                       mf_record_data(model, &model->index.tensor[at]), bytes,
+                       size),
+        MF_OK);
     return bytes;
 }
 

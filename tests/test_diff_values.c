@@ -594,9 +594,6 @@ static void check_reason(const char *file_a, struct made *a, const char *file_b,
 static void a_reason_is_given(void **state)
 {
     struct made a = noisy(MF_TYPE_C64, 2, 32), b = noisy(MF_TYPE_F16, 2, 32);
-    struct mf_model *one, *two;
-    struct found found[8];
-    size_t count;
 
     (void)state;
     check_reason("a.safetensors", &a, "b.gguf", &b,
@@ -605,16 +602,6 @@ static void a_reason_is_given(void **state)
                  "a.safetensors': tensor 't0': decoding c64 is not supported");
     free(b.bytes);
     free(a.bytes);
-    assert_int_equal(
-        mf_model_open(env, fixture_path("good-base.gguf"), NULL, &one), MF_OK);
-    assert_int_equal(
-        mf_model_open(env, fixture_path("good-big-endian.gguf"), NULL, &two),
-        MF_OK);
-    assert_int_equal(values(one, two, found, 8, &count), MF_OK);
-    assert_non_null(strstr(found[0].why, "good-big-endian.gguf': decoding a "
-                                         "big-endian model"));
-    mf_model_close(two);
-    mf_model_close(one);
 }
 
 static void what_cannot_be_is_refused(void **state)

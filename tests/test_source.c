@@ -581,6 +581,8 @@ static void test_beginnings(void **state)
     check_every_length("good-array.npy");
     check_data_lengths("good-fortran.npy");
     check_data_lengths("good-big.npy");
+    check_every_length("good-blocks-big.gguf");
+    check_data_lengths("good-big-endian.gguf");
 }
 
 /* What a file is, of its first bytes as of all of it. */

@@ -99,7 +99,7 @@ static void make_file(void)
 static void open_source(struct mf_env *own)
 {
     mf_source_open_memory("stored", image.at, image.size, &source);
-    assert_int_equal(mf_stored_open(own, &source, &table), MF_OK);
+    assert_int_equal(mf_stored_open(own, &source, &table, 0), MF_OK);
 }
 
 static int file_setup(void **state)
@@ -639,7 +639,7 @@ static bool try_failing(uint64_t call, bool after)
 
     if (own) {
         mf_source_open_memory("stored", image.at, image.size, &file);
-        status = mf_stored_open(own, &file, &table);
+        status = mf_stored_open(own, &file, &table, 0);
         for (uint64_t at = 0; at < STORAGE && status == MF_OK; at += 90000)
             status = mf_source_read(own, &file,
                                     mf_stored_offset(&table, DEFLATED) + at,

@@ -196,8 +196,6 @@ check "a damaged model" expect_verify 3 "the model has" \
     "$fixtures/bad-overlap.gguf" --from "$dir/f16.gguf"
 check "a damaged source" expect_verify 3 "the source has" \
     "$dir/q.gguf" --from "$fixtures/bad-overlap.gguf"
-check "a big-endian one" expect_verify 3 "big-endian" \
-    "$fixtures/good-big-endian.gguf" --from "$fixtures/good-big-endian.gguf"
 check "too little memory" expect_verify 5 "--max-memory" --max-memory 20k \
     "$dir/q.gguf" --from "$dir/f16.gguf"
 

@@ -130,7 +130,7 @@ static enum mf_status read_text(const struct archive *archive, uint32_t row,
     *text = (struct mf_str){ out, 0 };
     if (stored->unreadable)
         return MF_OK;
-    if (mf_stored_open(index->env, &unpacked, index) != MF_OK)
+    if (mf_stored_open(index->env, &unpacked, index, 0) != MF_OK)
         return index->env->error.status;
     text->size = stored->size < room ? (size_t)stored->size : room;
     mf_source_read(index->env, &unpacked,
@@ -337,7 +337,7 @@ static enum mf_status read_member(struct archive *archive, struct mf_part *part,
         return read_span(archive, part, file, stored->file, row);
     unpacked = mf_source_borrow(file);
     if (check_ratio(archive, stored) != MF_OK ||
-        mf_stored_open(env, &unpacked, archive->zip.index) != MF_OK)
+        mf_stored_open(env, &unpacked, archive->zip.index, 0) != MF_OK)
         return env->error.status;
     status =
         read_span(archive, part, &unpacked,

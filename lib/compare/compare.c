@@ -81,7 +81,8 @@ static const uint8_t *read_piece(struct mf_worker *worker,
     const struct mf_record *record = record_of(compare, which);
     const struct mf_file *file =
         &compare->model[which.model]->file[record->shard];
-    uint64_t offset = record->offset + part.offset;
+    uint64_t offset =
+        mf_record_data(compare->model[which.model], record) + part.offset;
     uint8_t *bytes = mf_worker_room(worker, offset) + at;
 
     if (mf_source_read(&worker->env, &file->source, offset, bytes,

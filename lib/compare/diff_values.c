@@ -243,11 +243,8 @@ static bool side_of(struct mf_model *model, size_t index,
 
     *out = (struct side){ .file = &model->file[record->shard],
                           .packed = mf_record_is_packed(&model->index, record),
-                          .offset = record->offset };
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "decoding a big-endian model is not supported");
-    else if (record->type == MF_TYPE_UNKNOWN)
+                          .offset = mf_record_data(model, record) };
+    if (record->type == MF_TYPE_UNKNOWN)
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
                 "tensor '%s' has an unknown type", mf_record_name(record).text);
     else if (mf_numbers_recoding(model, isa, record, &recoding)) {

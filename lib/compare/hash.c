@@ -112,7 +112,8 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
     struct mf_slice *slice = &hash->slices.at[task];
     const struct mf_record *record = &hash->model->index.tensor[slice->thing];
     struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
-    struct mf_span span = { record->offset + slice->from, slice->size };
+    struct mf_span span = { mf_record_data(hash->model, record) + slice->from,
+                            slice->size };
     uint8_t out[MF_DIGEST_MAX];
 
     mf_worker_at(worker, record->name);
@@ -176,12 +177,12 @@ static enum mf_status hash_piece(struct mf_worker *worker, void *context,
     struct mf_span span = { from, left < worker->buffer_size
                                       ? left
                                       : worker->buffer_size };
-    uint8_t *bytes = mf_worker_room(worker, record->offset + from);
+    uint64_t at = mf_record_data(hash->model, record) + from;
+    uint8_t *bytes = mf_worker_room(worker, at);
 
     mf_worker_at(worker, record->name);
     if (mf_source_read(&worker->env, &hash->model->file[record->shard].source,
-                       record->offset + from, bytes,
-                       (size_t)span.size) != MF_OK)
+                       at, bytes, (size_t)span.size) != MF_OK)
         return worker->env.error.status;
     if (!mf_worker_wait(worker, &hash->turn, task))
         return MF_OK; /* another worker has failed and said why */
@@ -235,7 +236,7 @@ static enum mf_status hash_all(struct mf_worker *worker, void *context,
     (void)task; /* the only one */
     for (size_t i = 0; i < model->index.tensor_count; i++) {
         const struct mf_record *record = &model->index.tensor[i];
-        struct mf_span span = { record->offset, record->size };
+        struct mf_span span = { mf_record_data(model, record), record->size };
 
         if (add_bytes(worker, &model->file[record->shard].source, span,
                       hash->digest[0]) != MF_OK)

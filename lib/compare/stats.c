@@ -91,7 +91,8 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     const struct mf_recoding *recoding = &piece->recoding;
     const struct mf_source *source =
         &measurement->model->file[piece->record->shard].source;
-    uint64_t start = piece->record->offset + recoding->prefix;
+    uint64_t head = mf_record_data(measurement->model, piece->record);
+    uint64_t start = head + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
     struct mf_batch batch = { .count = 0 };
 
@@ -105,8 +106,8 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
         some = mf_next_part(&worker->env, rows, most);
         numbers = mf_recoding_numbers(recoding, row, some);
         if (some == 0 ||
-            mf_source_read(&worker->env, source, piece->record->offset,
-                           worker->buffer, recoding->prefix) != MF_OK ||
+            mf_source_read(&worker->env, source, head, worker->buffer,
+                           recoding->prefix) != MF_OK ||
             mf_source_read(&worker->env, source, start + piece->at + done,
                            mf_recoding_room(recoding, worker->buffer),
                            (size_t)mf_numbers_size(recoding->from, numbers)) !=
@@ -339,9 +340,6 @@ static enum mf_status begin(struct measurement *measurement)
 
     if (mf_table_refuse(model) != MF_OK)
         return model->env->error.status;
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "decoding a big-endian model is not supported");
     measurement->isa = mf_isa_choose(model->env);
     return measurement->isa ? MF_OK : model->env->error.status;
 }

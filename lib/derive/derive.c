@@ -200,7 +200,7 @@ const struct mf_derived *mf_derive_tensor(const struct mf_derivation *d,
         return NULL;
     }
     leaf->source = &model->file[record->shard].source;
-    leaf->offset = record->offset;
+    leaf->offset = mf_record_data(model, record);
     leaf->record = index;
     mf_derived_note(&leaf->node, index);
     return &leaf->node;

@@ -76,9 +76,9 @@ struct mf_draft {
     uint64_t alignment; /* of tensors; 0: the format's usual one */
     uint64_t reserve;   /* bytes that the header keeps free for later */
     bool big_endian;
-    /* The tensors are read little-endian, and elements of f32 and f16 reversed.
-     * Those of other types stay: llama.cpp's converter writes them so. */
-    bool reverses;
+    /* Of a big-endian file: only elements of f32 and f16 are.  Tensors of other
+     * types have little-endian bytes: llama.cpp's converter writes them so. */
+    bool only_floats;
     bool ends_bare;      /* there are no tensors, nor padding before them */
     uint32_t mode;       /* of a model of the same format, see struct mf_part */
     enum mf_type floats; /* new type of float tensors; MF_TYPE_UNKNOWN: keep */

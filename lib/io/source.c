@@ -327,6 +327,23 @@ static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
                           mf_errno_text(errno));
 }
 
+bool mf_source_fill(const struct mf_source *source, uint64_t offset,
+                    uint8_t *into, size_t size, struct mf_io_stats *io)
+{
+    while (size > 0) {
+        int64_t got = source->ops->read(source, offset, into, size, io);
+
+        if (got == 0)
+            errno = EIO;
+        if (got <= 0)
+            return false;
+        offset += (uint64_t)got;
+        into += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
 /* What is not in memory, of a file of which the beginning is. */
 static enum mf_status need_more(struct mf_env *env,
                                 const struct mf_source *source, uint64_t end)
@@ -342,24 +359,30 @@ static enum mf_status need_more(struct mf_env *env,
     return env->error.status;
 }
 
+/* Of bytes that are turned around, where the file has them. */
+static uint64_t place_of(uint64_t offset)
+{
+    return offset & ~MF_SWAPPED_BIT;
+}
+
 static enum mf_status read_all(struct mf_env *env,
                                const struct mf_source *source, uint64_t offset,
                                void *buffer, size_t size)
 {
     uint8_t *into = buffer;
 
-    if (offset < MF_STORED_BASE && source->bytes &&
-        offset + size > source->there && source->there < source->size)
-        return need_more(env, source, offset + size);
+    if ((offset < MF_STORED_BASE || offset & MF_SWAPPED_BIT) && source->bytes &&
+        place_of(offset) + size > source->there && source->there < source->size)
+        return need_more(env, source, place_of(offset) + size);
     while (size > 0) {
         int64_t got = source->ops->read(source, offset, into, size, &env->io);
 
         if (got < 0 && errno == ENODATA && source->there < source->size)
             need_more(env, source, source->there + 1);
         else if (got < 0)
-            read_failed(env, offset);
+            read_failed(env, place_of(offset));
         if (got == 0)
-            mf_fail(env, MF_ERR_IO, offset,
+            mf_fail(env, MF_ERR_IO, place_of(offset),
                     "the file ends here, %zu bytes early: it was truncated "
                     "while it was read",
                     size);

@@ -41,6 +41,10 @@ struct mf_overlay {
  * that has `stored` set (lib/model/stored.h). */
 #define MF_STORED_BASE ((uint64_t)1 << 62)
 
+/* And with this bit an offset is one of the file, of bytes whose numbers are
+ * turned around while they are read, by such a source (lib/model/swap.h). */
+#define MF_SWAPPED_BIT ((uint64_t)1 << 63)
+
 struct mf_source_ops {
     /* Reads up to size bytes at offset into buffer; returns how many, 0 at the
      * end, -1 with errno set.  Counts in *io what it takes from a file or from
@@ -129,6 +133,11 @@ void mf_source_shut(struct mf_source *source);
 enum mf_status mf_source_read(struct mf_env *env,
                               const struct mf_source *source, uint64_t offset,
                               void *buffer, size_t size);
+
+/* The same for a source that others are computed of, which has the bytes of a
+ * file: false with errno set, EIO where they end. */
+bool mf_source_fill(const struct mf_source *source, uint64_t offset,
+                    uint8_t *into, size_t size, struct mf_io_stats *io);
 
 /* MF_ERR_IO if the file has another size than when it was opened, or was
  * written to since, by its time. */

@@ -46,14 +46,6 @@ static void type_name(const struct mf_model *model,
         snprintf(out, size, "type_%" PRIu32, record->type_id);
 }
 
-bool mf_record_is_swapped(const struct mf_model *model,
-                          const struct mf_record *record)
-{
-    return model->info.byte_order == MF_BIG_ENDIAN &&
-           (record->type == MF_TYPE_UNKNOWN ||
-            mf_types[record->type].bytes > 1);
-}
-
 static void describe(const struct mf_model *model, size_t index,
                      struct mf_tensor *out)
 {

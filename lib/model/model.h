@@ -80,9 +80,15 @@ enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
                                   const struct mf_open_options *options,
                                   struct mf_model **out);
 
-/* The file has the tensor's numbers in big-endian order. */
+/* The file has the tensor's numbers in big-endian order; those of an unknown
+ * type, too, which nobody can turn around. */
 bool mf_record_is_swapped(const struct mf_model *model,
                           const struct mf_record *record);
+
+/* Where the source of the tensor's shard has its bytes as a little-endian file
+ * has them.  Those of an unknown type are where and as the file has them. */
+uint64_t mf_record_data(const struct mf_model *model,
+                        const struct mf_record *record);
 
 /* Counts the tensors, their elements and bytes, for mf_model_info. */
 void mf_model_count(struct mf_model *model);

@@ -193,7 +193,8 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
         status = mf_source_unchanged(model->env, source);
     part->count = index->tensor_count - part->first;
     if (status == MF_OK && mf_stored_needed(index, part->shard))
-        status = mf_stored_open(model->env, &model->file[at].source, index);
+        status = mf_stored_open(model->env, &model->file[at].source, index,
+                                part->shard);
     return status;
 }
 

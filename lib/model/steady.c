@@ -104,7 +104,7 @@ enum mf_status mf_model_steady(struct mf_model *model, bool *again)
         if (!touched)
             continue;
         /* What was unpacked of it is kept, and would not be read again. */
-        if (source->stored)
+        if (source->stored && model->index.stored.stored_count > 0)
             return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                            "the file, or its mode or name, was changed while "
                            "it was unpacked");

@@ -11,6 +11,7 @@
 #include "lib/model/gather.h"
 #include "lib/model/index.h"
 #include "lib/model/streams.h"
+#include "lib/model/swap.h"
 
 #define VIEW_BIT ((uint64_t)1 << 61)
 
@@ -196,25 +197,9 @@ struct unpacking {
     struct mf_env *env;
     struct mf_source file;
     const struct mf_index *index;
+    uint32_t shard; /* that the file is */
     struct mf_streams streams;
 };
-
-static bool read_file(const struct mf_source *file, uint64_t offset,
-                      uint8_t *into, size_t size, struct mf_io_stats *io)
-{
-    while (size > 0) {
-        int64_t got = file->ops->read(file, offset, into, size, io);
-
-        if (got == 0)
-            errno = EIO;
-        if (got <= 0)
-            return false;
-        offset += (uint64_t)got;
-        into += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
 
 /* A storage that is being read. */
 struct reading {
@@ -230,8 +215,8 @@ static bool read_stored(void *user, uint64_t offset, uint8_t *into, size_t size)
     struct mf_stored *stored = &unpacking->index->stored.stored[reading->row];
 
     if (stored->method == MF_METHOD_PLAIN)
-        return read_file(&unpacking->file, stored->file.offset + offset, into,
-                         size, reading->io);
+        return mf_source_fill(&unpacking->file, stored->file.offset + offset,
+                              into, size, reading->io);
     return mf_streams_read(&unpacking->streams, stored, reading->row, offset,
                            into, size, reading->io);
 }
@@ -283,6 +268,9 @@ static int64_t unpacking_read(const struct mf_source *source, uint64_t offset,
     if (offset < MF_STORED_BASE)
         return unpacking->file.ops->read(&unpacking->file, offset, buffer, size,
                                          io);
+    if (offset & MF_SWAPPED_BIT)
+        return mf_swapped_read(&unpacking->file, unpacking->index,
+                               unpacking->shard, offset, buffer, size, io);
     if (offset & VIEW_BIT)
         return read_view(unpacking, offset, buffer, size, io);
     end = unpacking->index->stored.stored[reading.row].size;
@@ -333,14 +321,15 @@ static const struct mf_source_ops unpacking_ops = {
 };
 
 enum mf_status mf_stored_open(struct mf_env *env, struct mf_source *file,
-                              const struct mf_index *index)
+                              const struct mf_index *index, uint32_t shard)
 {
     struct unpacking *unpacking = mf_alloc(env, sizeof(*unpacking));
 
     if (!unpacking)
         return env->error.status;
-    *unpacking =
-        (struct unpacking){ .env = env, .file = *file, .index = index };
+    *unpacking = (struct unpacking){
+        .env = env, .file = *file, .index = index, .shard = shard
+    };
     unpacking->streams.env = env;
     unpacking->streams.file = &unpacking->file;
     file->ops = &unpacking_ops;
@@ -353,6 +342,8 @@ bool mf_stored_needed(const struct mf_index *index, uint32_t shard)
 {
     const struct mf_stored_tables *tables = &index->stored;
 
+    if (index->kind.byte_order == MF_BIG_ENDIAN)
+        return true;
     for (size_t i = 0; i < tables->stored_count; i++)
         if (tables->stored[i].shard == shard &&
             tables->stored[i].method != MF_METHOD_PLAIN)

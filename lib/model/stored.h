@@ -18,6 +18,8 @@
  *     bits 40..60   the row
  *     bits 0..39    where in it
  *
+ * The same source turns the numbers of big-endian files around (swap.h).
+ *
  * Inflating goes forward only.  The source keeps as many streams as threads
  * read at once; a read goes on with a stream that is at its place, or not far
  * before it, so that reading in order costs what inflating costs.
@@ -122,12 +124,13 @@ void mf_stored_describe(const struct mf_index *index,
 
 /* ---- reading ---- */
 
-/* Wraps the file's source, which the new one owns and closes; the index must
- * live as long.  *file is left alone after an error. */
+/* Wraps the source of a shard's file, which the new one owns and closes; the
+ * index must live as long.  *file is left alone after an error. */
 enum mf_status mf_stored_open(struct mf_env *env, struct mf_source *file,
-                              const struct mf_index *index);
+                              const struct mf_index *index, uint32_t shard);
 
-/* True if any storage of the shard has to be unpacked, or any view be read. */
+/* True if any storage of the shard has to be unpacked, or any view be read, or
+ * the file is big-endian. */
 bool mf_stored_needed(const struct mf_index *index, uint32_t shard);
 
 #endif

@@ -61,8 +61,8 @@ static enum mf_status add_sums(struct mf_imatrix *imatrix,
                        " values, not a multiple of its %" PRIu64 " counts",
                        mf_record_name(sums).text, entry.count, matrices);
     entry.columns = entry.count / matrices;
-    entry.offset = sums->offset;
-    entry.counts = counts->offset;
+    entry.offset = mf_record_data(imatrix->model, sums);
+    entry.counts = mf_record_data(imatrix->model, counts);
     return mf_imatrix_add(imatrix, &entry, choice);
 }
 
@@ -188,9 +188,6 @@ static enum mf_status check_file(const struct mf_imatrix *imatrix)
         return mf_fail(imatrix->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "not an importance matrix: a %s file",
                        model->format->name);
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the importance matrix is big-endian");
     if (model->index.damage_count > 0)
         return mf_decline(imatrix->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the importance matrix has %zu error%s",

@@ -457,8 +457,7 @@ enum mf_status mf_mix_sizes(struct mf_model *model, mf_mix_place *place,
     struct mf_timed timed;
     enum mf_status status = MF_ERR_UNSUPPORTED;
 
-    if (model->incomplete || model->info.byte_order == MF_BIG_ENDIAN ||
-        mf_model_is_imatrix(model))
+    if (model->incomplete || mf_model_is_imatrix(model))
         return list_names(out);
     timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
     if (model->format->naming == MF_NAMING_HF)

@@ -42,9 +42,6 @@ enum mf_status mf_quantize_refuse(struct mf_model *model)
                           MF_NO_OFFSET,
                           "the model has %zu error%s and is not quantized",
                           errors, errors == 1 ? "" : "s");
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "big-endian models cannot be quantized");
     return mf_draft_check_source(model);
 }
 
@@ -100,6 +97,9 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     draft->lossy = work->how->lossy;
     draft->reserve = work->how->reserve;
     draft->any_type = true;
+    draft->big_endian =
+        (work->how->byte_order || draft->format == model->format) &&
+        mf_outputs_order(model, work->how) == MF_BIG_ENDIAN;
     if (work->how->names == MF_NAMING_GGUF &&
         mf_hub_applies(model, draft->format))
         return list_folder(work, draft);
@@ -183,7 +183,7 @@ static enum mf_status plan(struct quantizing *work, const char *path)
         mf_output_format(model, path, work->how->format);
     bool split;
 
-    if (!format)
+    if (!format || mf_outputs_check_order(model->env, path, work->how) != MF_OK)
         return model->env->error.status;
     /* llama-quantize numbers a single file, too: -00001-of-00001. */
     split = work->options->keep_split &&

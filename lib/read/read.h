@@ -4,7 +4,7 @@
  *
  * In: elements of a tensor, wherever and however the file has them.  Out: as
  * many numbers of the type that a program wants, in its memory.  The source
- * unpacks, orders and swaps (lib/model/stored.h); a codec decodes.
+ * unpacks, orders and swaps (lib/model/stored.h, swap.h); a codec decodes.
  *
  * A reader has one buffer and an env of its own for errors, so that threads can
  * read at once; that env has no heap, which proves that nothing is allocated.
@@ -38,11 +38,6 @@ mf_turn *mf_turn_of(enum mf_type from, enum mf_read_as as);
 
 /* Bytes of a number that is read so. */
 size_t mf_read_size(enum mf_read_as as);
-
-/* Turns around the bytes of each number, of so many bytes; or does so where the
- * order of the file is not that of this machine. */
-void mf_turn_swap(uint8_t *numbers, size_t width, size_t count);
-void mf_turn_order(void *numbers, size_t width, size_t count, bool big_endian);
 
 /* In the place of doubles, of which the floats take the second half. */
 void mf_turn_floats(double *out, size_t count);

@@ -11,6 +11,7 @@
 #include "lib/base/timings.h"
 #include "lib/codec/codecs.h"
 #include "lib/model/steady.h"
+#include "lib/model/swap.h"
 
 /* Elements of a tensor, on their way. */
 struct reading {
@@ -22,7 +23,6 @@ struct reading {
     const struct mf_codec *codec; /* NULL: turn does it */
     mf_turn *turn;
     uint64_t elements; /* of the tensor */
-    bool big_endian;   /* the file's numbers */
 };
 
 /* ---- what can be read ---- */
@@ -66,11 +66,6 @@ static enum mf_status check_type(const struct reading *reading)
 
     if (reading->type == MF_TYPE_UNKNOWN)
         return no_decoder(env, record, "has an unknown type");
-    if (reading->big_endian && mf_types[reading->type].block > 1) {
-        snprintf(what, sizeof(what), "has big-endian blocks of %s",
-                 mf_types[reading->type].name);
-        return no_decoder(env, record, what);
-    }
     if (reading->as == MF_READ_OWN || reading->codec || reading->turn)
         return MF_OK;
     snprintf(what, sizeof(what), "is %s: %s", mf_types[reading->type].name,
@@ -138,7 +133,6 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
         .source = &reader->model->file[record->shard].source,
         .type = type,
         .as = as,
-        .big_endian = mf_record_is_swapped(reader->model, record),
     };
     if (type != MF_TYPE_UNKNOWN && as != MF_READ_OWN)
         out->turn = mf_turn_of(type, as);
@@ -151,15 +145,17 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
 
 /* ---- reading ---- */
 
-/* Bytes of the tensor. */
+/* Bytes of the tensor, as a little-endian file has them. */
 static enum mf_status fetch(const struct reading *reading, uint64_t at,
                             void *into, size_t size)
 {
     struct mf_env *env = &reading->reader->env;
 
     if (size == 0 ||
-        mf_source_read(env, reading->source, reading->record->offset + at, into,
-                       size) == MF_OK)
+        mf_source_read(env, reading->source,
+                       mf_record_data(reading->reader->model, reading->record) +
+                           at,
+                       into, size) == MF_OK)
         return MF_OK;
     return mf_shard_error(env, reading->reader->model, reading->record->shard);
 }
@@ -180,13 +176,13 @@ static enum mf_status read_own(const struct reading *reading, uint64_t first,
                        "%" PRIu64 " bytes do not fit the address space", size);
     if (fetch(reading, first / block * width, out, (size_t)size) != MF_OK)
         return reading->reader->env.error.status;
-    if (block == 1 && head == 0)
-        mf_turn_order(out, width, (size_t)count, reading->big_endian);
+    if (MF_HOST_IS_BIG && block == 1 && head == 0)
+        mf_swap_blocks(reading->type, out, (size_t)count);
     return MF_OK;
 }
 
 /* The numbers of the blocks from `block` on, with the tensor's head before
- * them, in the buffer; little-endian. */
+ * them, in the buffer. */
 static enum mf_status fetch_blocks(const struct reading *reading,
                                    uint64_t block, size_t blocks)
 {
@@ -194,13 +190,10 @@ static enum mf_status fetch_blocks(const struct reading *reading,
     size_t width = mf_types[reading->type].bytes;
     uint8_t *buffer = reading->reader->buffer;
 
-    if (fetch(reading, 0, buffer, head) != MF_OK ||
-        fetch(reading, head + block * width, buffer + head, blocks * width) !=
-            MF_OK)
-        return reading->reader->env.error.status;
-    if (reading->big_endian)
-        mf_turn_swap(buffer + head, width, blocks);
-    return MF_OK;
+    return fetch(reading, 0, buffer, head) == MF_OK
+               ? fetch(reading, head + block * width, buffer + head,
+                       blocks * width)
+               : reading->reader->env.error.status;
 }
 
 static enum mf_status no_room(const struct reading *reading, uint64_t place)
@@ -323,35 +316,6 @@ enum mf_status mf_tensor_reader_read(struct mf_tensor_reader *reader,
                                 : read_numbers(&reading, first, count, out);
 }
 
-/* Numbers in the other order, of which the first and the last may be cut. */
-static enum mf_status bytes_swapped(const struct reading *reading,
-                                    uint64_t offset, uint8_t *out, size_t size)
-{
-    size_t width = mf_types[reading->type].bytes, some;
-    size_t room = reading->reader->room / width;
-    const uint8_t *buffer = reading->reader->buffer;
-
-    for (; size > 0; offset += some, out += some, size -= some) {
-        size_t skip = (size_t)(offset % width);
-        size_t numbers = (size - 1) / width + 2;
-
-        if (numbers > room)
-            numbers = room;
-        if (numbers > reading->record->size / width - offset / width)
-            numbers = (size_t)(reading->record->size / width - offset / width);
-        if (numbers == 0)
-            return mf_fail(&reading->reader->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                           "tensor '%s' ends within a number",
-                           mf_record_name(reading->record).text);
-        if (fetch_blocks(reading, offset / width, numbers) != MF_OK)
-            return reading->reader->env.error.status;
-        some = numbers * width - skip;
-        some = some < size ? some : size;
-        memcpy(out, buffer + skip, some);
-    }
-    return MF_OK;
-}
-
 enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
                                       size_t index, uint64_t offset,
                                       size_t size, void *out)
@@ -370,16 +334,14 @@ enum mf_status mf_tensor_reader_bytes(struct mf_tensor_reader *reader,
                        "tensor '%s' has %" PRIu64
                        " bytes; asked for %zu from %" PRIu64 " on",
                        mf_record_name(record).text, record->size, size, offset);
+    if (record->type == MF_TYPE_UNKNOWN &&
+        mf_record_is_swapped(reader->model, record))
+        return no_decoder(&reader->env, record,
+                          "has an unknown type in a big-endian file");
     reading = (struct reading){
         .reader = reader,
         .record = record,
         .source = &reader->model->file[record->shard].source,
-        .type = (enum mf_type)record->type,
-        .big_endian = mf_record_is_swapped(reader->model, record),
     };
-    if (!reading.big_endian)
-        return fetch(&reading, offset, out, size);
-    return check_type(&reading) == MF_OK
-               ? bytes_swapped(&reading, offset, out, size)
-               : reader->env.error.status;
+    return fetch(&reading, offset, out, size);
 }

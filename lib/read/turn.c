@@ -101,22 +101,3 @@ void mf_turn_floats(double *out, size_t count)
         out[i] = (double)number;
     }
 }
-
-/* ---- order of bytes ---- */
-
-void mf_turn_order(void *numbers, size_t width, size_t count, bool big_endian)
-{
-    if (big_endian != MF_HOST_IS_BIG)
-        mf_turn_swap(numbers, width, count);
-}
-
-void mf_turn_swap(uint8_t *at, size_t width, size_t count)
-{
-    for (size_t i = 0; i < count; i++, at += width)
-        for (size_t k = 0; k < width / 2; k++) {
-            uint8_t byte = at[k];
-
-            at[k] = at[width - 1 - k];
-            at[width - 1 - k] = byte;
-        }
-}

@@ -200,7 +200,7 @@ static enum mf_status compare_bytes(struct proof *proof,
     if (size > WHOLE)
         step = size / PARTS;
     for (at = 0; at < size && *same; at += step) {
-        const uint64_t place[2] = { record->offset + at, at };
+        const uint64_t place[2] = { mf_record_data(model, record) + at, at };
 
         if (compare_part(proof, here, tensor->made, place,
                          size - at < PART ? (size_t)(size - at) : PART,

@@ -126,7 +126,8 @@ static bool sides_of(const struct mf_verification *work,
                                  .codec = mf_codec_of(isa, from) };
     out->model = (struct side){
         .piece = { .source = &work->model->file[record->shard].source,
-                   .span = { record->offset, record->size } },
+                   .span = { mf_record_data(work->model, record),
+                             record->size } },
         .type = to,
         .codec = mf_codec_of(isa, to),
     };

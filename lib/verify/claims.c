@@ -33,9 +33,6 @@ static enum mf_status check_model(struct mf_model *model, const char *which)
     if (!model->info.has_tensors)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "the %s was opened without its tensors", which);
-    if (model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the %s is big-endian, which is not supported", which);
     return MF_OK;
 }
 
@@ -283,7 +280,7 @@ struct mf_piece mf_claim_piece(const struct mf_verification *work,
         .model = work->source,
         .source = &work->source->file[record->shard].source,
         .tensor = tensor,
-        .span = { record->offset, record->size },
+        .span = { mf_record_data(work->source, record), record->size },
     };
 }
 

@@ -161,7 +161,8 @@ static enum mf_status compare_tensor(struct mf_comparison *comparison,
                                    .claim = claim,
                                    .file =
                                        &work->model->file[record->shard].source,
-                                   .place = record->offset };
+                                   .place =
+                                       mf_record_data(work->model, record) };
     const struct mf_draft_tensor *tensor = part.piece.tensor;
 
     claim->differ = 0;

@@ -9,6 +9,7 @@
  *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
+ *   output_order.c   whether its numbers are little- or big-endian
  *   output_name.c    what that file is called, where nobody names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
@@ -214,9 +215,18 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
 enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
                                  const struct mf_convert_options *options);
 
+/* The order of bytes (output_order.c): whether the options fit together; the
+ * one that they name, else the model's; sets that of a draft, which is the
+ * model's where it has its format. */
+enum mf_status mf_outputs_check_order(struct mf_env *env, const char *path,
+                                      const struct mf_convert_options *options);
+enum mf_byte_order mf_outputs_order(const struct mf_model *model,
+                                    const struct mf_convert_options *options);
+void mf_outputs_set_order(const struct mf_model *model, struct mf_draft *draft,
+                          const struct mf_convert_options *options);
+
 /* The type that tensors of floats get. */
-enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
-                                    struct mf_draft *draft,
+enum mf_status mf_outputs_set_types(struct mf_draft *draft,
                                     const struct mf_convert_options *options);
 
 /* Bytes of tensors that are read. */

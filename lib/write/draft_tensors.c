@@ -195,6 +195,13 @@ static enum mf_status choose_type(struct mf_draft *draft,
         (draft->floats != MF_TYPE_UNKNOWN || draft->f32_vectors) &&
         from != MF_TYPE_UNKNOWN)
         set_type(draft, tensor);
+    if (from == MF_TYPE_UNKNOWN && draft->format == model->format &&
+        draft->big_endian != (model->info.byte_order == MF_BIG_ENDIAN))
+        return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED,
+                          model->index.tensor[tensor->record].entry,
+                          "tensor '%s' is of an unknown type, so the order of "
+                          "its bytes cannot be changed",
+                          mf_quote(tensor->name).text);
     if (draft->any_type ||
         (draft->format == model->format && from == MF_TYPE_UNKNOWN))
         return MF_OK; /* kept, for now */

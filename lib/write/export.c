@@ -143,10 +143,6 @@ static enum mf_status check_tensor(struct mf_model *model, size_t index,
             "tensor '%s' has an unknown type: only its bytes can be "
             "exported",
             mf_record_name(record).text);
-    if (!as_bytes && model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_decline(
-            model->env, MF_REASON_TYPE_NOT_DECODED, MF_NO_OFFSET,
-            "converting the types of a big-endian model is not supported");
     return MF_OK;
 }
 

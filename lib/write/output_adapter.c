@@ -108,7 +108,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
 
     if (status != MF_OK || open_base(outputs, options, &base) != MF_OK)
         return outputs->env->error.status;
-    draft->big_endian = draft->reverses = options->big_endian;
+    mf_outputs_set_order(outputs->model, draft, options);
     draft->reserve = options->reserve;
     draft->version = options->version;
     model = model_of(outputs, options, &base);

@@ -177,7 +177,7 @@ static enum mf_status carry(struct mf_outputs *outputs,
 
     draft->lossy = options->lossy;
     draft->dequantize = options->dequantize;
-    if (mf_outputs_set_types(outputs, draft, options) != MF_OK ||
+    if (mf_outputs_set_types(draft, options) != MF_OK ||
         mf_outputs_rename(outputs, options) != MF_OK ||
         put_format(draft) != MF_OK ||
         mf_draft_list_tensors(

@@ -115,7 +115,7 @@ static enum mf_status cut_draft(struct mf_outputs *outputs,
             i == 0 && options->empty_first ? 0 : mf_cut_take(&cut, first);
 
         draft->version = whole->version;
-        draft->big_endian = draft->reverses = options->big_endian;
+        mf_outputs_set_order(outputs->model, draft, options);
         if (i == 0)
             kept = count;
         else if (move_tensors(whole, draft, first, count) != MF_OK)
@@ -170,7 +170,7 @@ enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
     draft->reserve = options->reserve;
     draft->version = options->version;
     draft->ends_bare = options->vocab_only;
-    draft->big_endian = draft->reverses = options->big_endian;
+    mf_outputs_set_order(outputs->model, draft, options);
     if (check_projector(model->env, options) != MF_OK ||
         set_type(model->env, options, &hub) != MF_OK ||
         mf_hub_convert(draft, model, &hub) != MF_OK ||

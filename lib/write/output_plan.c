@@ -61,10 +61,6 @@ static enum mf_status check_model(struct mf_model *model,
                           "the model has %zu error%s and is not copied",
                           model->index.damage_count,
                           model->index.damage_count == 1 ? "" : "s");
-    if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian, which %s does not support",
-                       format->name);
     if (mf_model_is_imatrix(model) && format != model->format)
         return mf_decline(model->env, MF_REASON_IMATRIX_INPUT, MF_NO_OFFSET,
                           "this is an importance matrix and not converted to "
@@ -94,8 +90,7 @@ static bool keeps_types(const struct mf_convert_options *options)
            strcmp(options->type, "keep") == 0;
 }
 
-enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
-                                    struct mf_draft *draft,
+enum mf_status mf_outputs_set_types(struct mf_draft *draft,
                                     const struct mf_convert_options *options)
 {
     static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
@@ -104,9 +99,8 @@ enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
 
     if (keeps_types(options))
         return MF_OK;
-    draft->f32_vectors = options->names == MF_NAMING_GGUF &&
-                         draft->format->out->f32_vectors &&
-                         outputs->model->info.byte_order != MF_BIG_ENDIAN;
+    draft->f32_vectors =
+        options->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
     for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
         if (strcmp(mf_types[types[i]].name, name) == 0)
             draft->floats = types[i];
@@ -114,10 +108,6 @@ enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
         return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "unknown type '%s': expected f32, f16 or bf16",
                        mf_quote((struct mf_str){ name, strlen(name) }).text);
-    if (name && outputs->model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "converting the types of a big-endian model is not "
-                       "supported");
     return MF_OK;
 }
 
@@ -139,10 +129,12 @@ static enum mf_status add_metadata(struct mf_outputs *outputs,
 
     draft->reserve = options->reserve;
     draft->version = options->version;
+    mf_outputs_set_order(model, draft, options);
     if (draft->format == model->format) {
-        draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
         draft->mode = model->part[0].mode;
-        if (draft->version == 0)
+        /* An old version is not big-endian. */
+        if (draft->version == 0 &&
+            mf_outputs_order(model, options) == model->info.byte_order)
             draft->version = model->info.version;
     }
     if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
@@ -293,7 +285,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
     output->draft.lossy = options->lossy;
     output->draft.dequantize = options->dequantize;
-    if (mf_outputs_set_types(outputs, &output->draft, options) != MF_OK ||
+    if (mf_outputs_set_types(&output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_list_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK ||
@@ -328,7 +320,8 @@ static bool is_verbatim(const struct mf_model *model,
            options->reserve == 0 && options->edit_count == 0 &&
            options->names == MF_NAMING_KEEP && !options->lora &&
            (!options->type || keeps_types(options)) &&
-           (options->version == 0 || options->version == model->info.version);
+           (options->version == 0 || options->version == model->info.version) &&
+           mf_outputs_order(model, options) == model->info.byte_order;
 }
 
 static enum mf_status name_outputs(struct mf_outputs *outputs,
@@ -459,6 +452,8 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     bool folder;
 
     mf_outputs_init(out, model);
+    if (mf_outputs_check_order(env, path, options) != MF_OK)
+        return env->error.status;
     if (mf_output_is_folder(path) &&
         mf_model_require_complete(model) == MF_OK &&
         check_model(model, mf_format_to_write("safetensors")) == MF_OK &&

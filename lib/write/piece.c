@@ -21,6 +21,7 @@
 
 #include "lib/base/timings.h"
 #include "lib/check/scan.h"
+#include "lib/model/swap.h"
 
 /* For fewer bytes, read and write are faster than copy_file_range. */
 #define BY_KERNEL ((uint64_t)64 * 1024)
@@ -28,54 +29,67 @@
 enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
                                       const struct mf_piece *piece)
 {
-    return mf_fail(env, MF_ERR_IO, piece->span.offset,
+    return mf_fail(env, MF_ERR_IO, piece->span.offset & ~MF_SWAPPED_BIT,
                    "%" PRIu64 " bytes cannot be copied from here: they extend "
                    "past the end of the file",
                    piece->span.size);
 }
 
-/* ---- the order of bytes ---- */
-
-/* Of an element whose bytes are reversed; 1: they stay as they are. */
-static size_t reversed_size(const struct mf_piece *piece)
+void mf_piece_take(struct mf_piece *piece, const struct mf_record *record)
 {
-    if (!piece->tensor || !piece->output || !piece->output->draft.reverses)
-        return 1;
-    return piece->tensor->type == MF_TYPE_F32   ? 4
-           : piece->tensor->type == MF_TYPE_F16 ? 2
-                                                : 1;
+    const struct mf_model *model = piece->model;
+    const struct mf_draft *draft = &piece->output->draft;
+
+    piece->source = &model->file[record->shard].source;
+    piece->big_endian = draft->big_endian && !draft->only_floats &&
+                        piece->tensor->from == piece->tensor->type &&
+                        mf_record_is_swapped(model, record);
+    piece->span.offset =
+        piece->big_endian ? record->offset : mf_record_data(model, record);
+    piece->span.size = record->size;
 }
 
-/* bytes: whole elements, as they will be written. */
-static void reverse(const struct mf_piece *piece, uint8_t *bytes, size_t size)
+/* ---- the order of bytes ---- */
+
+/* Bytes of a block whose numbers are turned around; 1: they stay as they are.
+ */
+static size_t swapped_size(const struct mf_piece *piece)
 {
-    size_t width = reversed_size(piece);
+    enum mf_type type =
+        piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_UNKNOWN;
+    const struct mf_draft *draft = piece->output ? &piece->output->draft : NULL;
 
-    if (width == 4)
-        for (size_t i = 0; i < size; i += 4) {
-            uint32_t word;
+    if (!draft || !draft->big_endian || piece->big_endian ||
+        !mf_type_swaps(type) ||
+        (draft->only_floats && type != MF_TYPE_F32 && type != MF_TYPE_F16))
+        return 1;
+    return mf_types[type].bytes;
+}
 
-            memcpy(&word, bytes + i, 4);
-            word = __builtin_bswap32(word);
-            memcpy(bytes + i, &word, 4);
-        }
-    else if (width == 2)
-        for (size_t i = 0; i < size; i += 2) {
-            uint8_t low = bytes[i];
+/* bytes: whole blocks, as they will be written. */
+static void swap(const struct mf_piece *piece, uint8_t *bytes, size_t size)
+{
+    size_t block = swapped_size(piece);
 
-            bytes[i] = bytes[i + 1];
-            bytes[i + 1] = low;
-        }
+    if (block > 1)
+        mf_swap_blocks((enum mf_type)piece->tensor->type, bytes, size / block);
+}
+
+size_t mf_piece_stride(const struct mf_piece *piece)
+{
+    size_t block = swapped_size(piece);
+
+    return block > 1 || !piece->scanner
+               ? block
+               : mf_scan_stride((enum mf_type)piece->tensor->type);
 }
 
 /* Values are scanned as they are written, or, where they are recoded, before
- * they are reversed. */
+ * they are turned around. */
 static bool scans_big_endian(const struct mf_piece *piece)
 {
-    const struct mf_draft *draft = &piece->output->draft;
-
-    return draft->reverses ? !piece->recoding.decode && reversed_size(piece) > 1
-                           : draft->big_endian;
+    return !piece->recoding.decode &&
+           (piece->big_endian || swapped_size(piece) > 1);
 }
 
 /* ---- reading ---- */
@@ -92,7 +106,7 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
                        into, size) != MF_OK)
         return worker->env.error.status;
     if (!piece->recoding.decode)
-        reverse(piece, into, size);
+        swap(piece, into, size);
     return MF_OK;
 }
 
@@ -124,7 +138,7 @@ static struct faulty tensor_at(const struct mf_piece *piece, uint64_t *at)
     const struct mf_draft_tensor *tensor = piece->tensor;
     const struct mf_index *index = &piece->model->index;
     const struct mf_draft *draft = &piece->output->draft;
-    uint64_t offset = piece->span.offset + *at;
+    uint64_t offset = (piece->span.offset & ~MF_SWAPPED_BIT) + *at;
     struct faulty first = { tensor->name,
                             columns_of(tensor->dim, tensor->rank,
                                        draft->format->fastest_first) };
@@ -243,10 +257,9 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     struct mf_target *target = &piece->output->target;
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
-    size_t width = reversed_size(piece);
-    bool by_kernel = piece->source && !piece->scanner && width == 1 &&
-                     piece->size >= BY_KERNEL;
-    size_t stride = piece->scanner ? mf_scan_stride(type) : width;
+    bool by_kernel = piece->source && !piece->scanner &&
+                     swapped_size(piece) == 1 && piece->size >= BY_KERNEL;
+    size_t stride = mf_piece_stride(piece);
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
     for (uint64_t done = 0; done < piece->size; done += moved) {
@@ -347,7 +360,7 @@ static enum mf_status recode_rows(struct mf_worker *worker,
                           (first + done) * recoding->out, result,
                           size) != MF_OK)
             return worker->env.error.status;
-        reverse(piece, result, size);
+        swap(piece, result, size);
         if (piece->hasher)
             mf_piece_digest_add(&digests->output, piece->hasher, result, size);
         if (put(worker, piece, piece->to + done * recoding->out, result,
@@ -408,10 +421,11 @@ static bool is_copied(const struct mf_piece *piece)
 }
 
 /* Values that are scanned must have one type, without a scale before them; and
- * those that are reversed one size. */
+ * so must those that are turned around. */
 static bool same_scan(const struct mf_piece *a, const struct mf_piece *b)
 {
-    if (reversed_size(a) != reversed_size(b))
+    if (a->big_endian != b->big_endian || swapped_size(a) != swapped_size(b) ||
+        (swapped_size(a) > 1 && a->tensor->type != b->tensor->type))
         return false;
     if (!a->scanner || !b->scanner)
         return a->scanner == b->scanner;

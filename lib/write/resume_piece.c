@@ -136,9 +136,10 @@ enum mf_status mf_piece_compare(struct mf_worker *worker,
 static enum mf_status compare_kept(struct mf_worker *worker,
                                    struct mf_piece *piece)
 {
-    size_t half = worker->buffer_size / 16 * 8; /* whole elements */
+    size_t half = worker->buffer_size / 16 * 8;
     uint8_t *there = worker->buffer + half;
 
+    half -= half % mf_piece_stride(piece);
     for (uint64_t at = 0, some; at < piece->size && !piece->differs;
          at += some) {
         some = mf_next_part(&worker->env, piece->size - at, half);

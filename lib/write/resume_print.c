@@ -177,6 +177,7 @@ static enum mf_status add_plan(struct mf_digest *digest,
     for (size_t i = 0; i < outputs->count && !outputs->verbatim; i++) {
         const struct mf_draft *draft = &outputs->output[i].draft;
 
+        add_word(digest, draft->only_floats);
         status = add_header(digest, draft);
         for (size_t t = 0; t < draft->tensor_count && status == MF_OK; t++)
             status =

@@ -109,7 +109,7 @@ static size_t piece_most(const struct transfer *transfer,
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t most = transfer->outputs->resume ? MF_RESUME_PIECE : PIECE;
-    size_t stride = piece->scanner ? mf_scan_stride(piece->tensor->type) : 1;
+    size_t stride = mf_piece_stride(piece);
 
     if (!recoding->decode)
         return most - most % stride; /* whole blocks */
@@ -314,14 +314,10 @@ static struct mf_piece whole(const struct transfer *transfer,
                               .to =
                                   output->draft.data_offset + tensor->offset };
 
-    if (tensor->made) {
+    if (tensor->made)
         piece.span.size = tensor->made->size;
-    } else {
-        const struct mf_record *record = &model->index.tensor[tensor->record];
-
-        piece.source = &model->file[record->shard].source;
-        piece.span = (struct mf_span){ record->offset, record->size };
-    }
+    else
+        mf_piece_take(&piece, &model->index.tensor[tensor->record]);
     piece.scanner = scanner_of(transfer, tensor, piece.span.size);
     return piece;
 }
@@ -428,6 +424,7 @@ static enum mf_status copy_tensor(struct transfer *transfer, struct copy *copy,
         .size = record->size,
     };
     own.scanner = scanner_of(transfer, tensor, record->size);
+    own.big_endian = mf_record_is_swapped(transfer->outputs->model, record);
     if (copy_bytes(transfer, copy, record->offset, between) != MF_OK ||
         copy_bytes(transfer, copy, record->offset + record->size, own) != MF_OK)
         return transfer->outputs->env->error.status;

@@ -23,6 +23,7 @@ static struct {
     const char *to;
     unsigned names; /* enum names */
     unsigned type;  /* index in types */
+    unsigned order; /* of --endian */
     uint64_t shard_size, shard_tensors, reserve;
     unsigned version;
     bool lossy, allow_nonfinite;
@@ -65,6 +66,7 @@ static const struct option table[] = {
                 "of a folder, 8-bit floats become q8_0"),
     OPTION_FLAG("--mmproj", options.mmproj,
                 "of a folder, the projector for images or sound"),
+    OPTION_ENDIAN(options.order),
     OPTION_FLAG("--bigendian", options.big_endian,
                 "of a folder, a file for big-endian machines"),
     OPTION_SIZE("--shard-size", options.shard_size,
@@ -270,6 +272,8 @@ static bool check_operands(struct run *run)
                                 options.no_mtp || options.lora || options.base))
         report_usage(run, "--mmproj excludes --vocab-only, --mtp, --no-mtp, "
                           "--lora and --base");
+    else if (options.order && options.big_endian)
+        report_usage(run, "--endian and --bigendian exclude each other");
     else if (options.outfile && run->operand_count > 1)
         report_usage(run, "OUT and --outfile exclude each other");
     else if (run->operand_count == 1 && !add_out(run))
@@ -364,7 +368,7 @@ static void remark_big_endian(struct run *run)
         (!type || (strcmp(type, "f32") != 0 && strcmp(type, "f16") != 0)))
         report_remark(run, run->operand[0],
                       "as llama.cpp's converter has it, only f32 and f16 "
-                      "become big-endian: --outtype f16 makes a file that a "
+                      "become big-endian: --endian big makes a file that a "
                       "big-endian machine reads");
 }
 
@@ -422,6 +426,7 @@ static void convert(struct run *run)
         .fp8_as_q8 = options.fp8_as_q8,
         .projector = options.mmproj,
         .big_endian = options.big_endian,
+        .byte_order = output_order(options.order),
         .mistral_format = options.mistral,
         .no_community_template = options.no_template,
     };

@@ -10,6 +10,7 @@ static struct {
     unsigned type; /* index in types */
     const char *to;
     unsigned names; /* enum names */
+    unsigned order; /* of --endian */
     bool lossy, allow_nonfinite;
 } options;
 
@@ -17,6 +18,7 @@ static const struct option table[] = {
     OPTION_CHOICE("--type", "f32|f16|bf16", 0, options.type,
                   "type to decode to (default f32)"),
     OPTION_NAMES(options.names),
+    OPTION_ENDIAN(options.order),
     OPTION_TO(options.to),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
@@ -37,6 +39,7 @@ static void dequantize(struct run *run)
         .type = types[options.type],
         .dequantize = true,
         .names = output_naming(options.names),
+        .byte_order = output_order(options.order),
         .lossy = options.lossy,
         .allow_nonfinite = options.allow_nonfinite,
     };

@@ -16,6 +16,7 @@ struct quantize_options {
     uint64_t max_buffer; /* in MiB; 0: not given */
     bool pure, leave_output, allow_requantize, keep_split, report;
     unsigned names; /* enum names */
+    unsigned order; /* of --endian */
     const char *to;
 };
 
