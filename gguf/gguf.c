@@ -168,7 +168,7 @@ const struct mf_format mf_format_gguf = {
     .type_name = type_name,
     .type_id = type_id,
     .file_type_name = mf_gguf_file_type_name,
-    .out = &mf_gguf_out,
+    .written = true,
     .facts = facts,
     .tokenizer = "tokenizer.ggml.",
 };

@@ -196,13 +196,13 @@ static bool is_foreign(const struct mf_model *model, const char *id)
 
     if (model->list && strncmp(id, "ST-INDEX-", strlen("ST-INDEX-")) == 0)
         return false;
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const char *prefix = mf_formats[i]->rules;
+    for (size_t i = 0; model->env->formats[i]; i++) {
+        const char *prefix = model->env->formats[i]->rules;
 
         if (prefix && strlen(prefix) > longest &&
             strncmp(id, prefix, strlen(prefix)) == 0) {
             longest = strlen(prefix);
-            of = mf_formats[i];
+            of = model->env->formats[i];
         }
     }
     return of && ((strcmp(of->name, model->format->name) != 0 &&
