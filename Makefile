@@ -354,7 +354,7 @@ $(OUT)/modelfile.map: lib/modelfile.h $(EXPORTS)
 
 $(OUT)/libmodelfile.so: $(KEPT_OBJ) $(OUT)/modelfile.map $(OUT)/.without
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $(UNDEFINED) \
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $(SECTIONS) $(UNDEFINED) \
 	    -Wl,--version-script=$(OUT)/modelfile.map $(KEPT_OBJ) -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(OUT)/$(SONAME)
 	@ln -sf $(SONAME) $@

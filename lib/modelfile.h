@@ -77,6 +77,9 @@
  * A size of 0 is refused, and so is an option that this library does not know.
  * Structs that the library fills in grow with the soname only.
  *
+ * A library that was built without groups of functions (make WITHOUT=...) lacks
+ * what docs/embedding.md lists; a program that calls one of these is not linked.
+ *
  * C99 to C23, C++98 to C++20.
  */
 #ifndef MODELFILE_H
