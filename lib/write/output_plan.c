@@ -331,6 +331,10 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
     struct mf_str stem = stem_of(format, path);
     size_t room = strlen(path) + (list ? strlen(list->suffix) : 0) + 64;
 
+    if (shards && !list && format->sharding == MF_SHARDING_LISTED)
+        return mf_fail(outputs->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "this env does not know %s, and so no list of shards",
+                       format->name);
     for (size_t i = 0; i < outputs->count; i++) {
         char *name = shards ? mf_arena_text(&outputs->arena, room) : NULL;
 
