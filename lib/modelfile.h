@@ -78,7 +78,7 @@
  * Structs that the library fills in grow with the soname only.
  *
  * A library that was built without groups of functions (make WITHOUT=...) lacks
- * what docs/embedding.md lists; a program that calls one of these is not linked.
+ * what docs/embedding.md lists; programs that call one of these do not link.
  *
  * C99 to C23, C++98 to C++20.
  */
