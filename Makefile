@@ -4,7 +4,7 @@
 #
 # make help lists the targets.  Settings, on the command line or exported:
 #     CC, CFLAGS, LDFLAGS,
-#     AR, STRIP                   as usual
+#     AR, STRIP, OBJCOPY          as usual
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
 #     DEBUG=1                     with asserts, and debugging information in
@@ -13,6 +13,8 @@
 #     OPENMP=0                    without threads
 #     HOSTCC=cc                   compiles what make itself runs
 #     ARCH=s390x                  for make foreign: the other processor
+#     WITHOUT="plan verify"       libraries without these groups, and no program:
+#                                 see docs/embedding.md
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
 #     PREFIX=/usr/local DESTDIR=  where make install puts things
@@ -21,17 +23,23 @@ BUILD   ?= build
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 STRIP   ?= strip
+OBJCOPY ?= $(or $(shell $(CC) -print-prog-name=objcopy 2>/dev/null),objcopy)
+# Where the libraries go.
+OUT     ?= $(BUILD)
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 X86_64  := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
 # Those of the flags that the compiler knows: all or nothing.
 known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
              -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
+# A section for each function and each table: a program is linked with those
+# that it reaches.
 # What the reader's answer depends on is pinned here, not left to CFLAGS.
 # On other processors than x86-64 a char may have no sign, and for s390x -std=c11
 # makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
            -fPIC -fvisibility=hidden -ffp-contract=off \
+           -ffunction-sections -fdata-sections \
            $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
@@ -79,6 +87,12 @@ ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(ASSERTS) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
+# The program leaves out what it does not reach, too.
+GC       := -Wl,--gc-sections
+SECTIONS := $(call known,$(GC))
+# Functions of a group that is left out are in the list of exports all the same.
+MISSING  := -Wl,--undefined-version
+UNDEFINED = $(if $(LEFT_OUT),$(call known,$(MISSING)))
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
            -Wl,--as-needed
 
@@ -118,7 +132,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch
+ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
@@ -141,6 +155,37 @@ CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def lib/arch/model_types.def
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
             $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o $(CODEC_OBJ)
+
+# ---- groups
+
+# What libraries can do without: rooms, and single objects that stay.  A group
+# takes those along that are built on it; for what calls it, there are functions
+# in lib/without that say what is missing.
+GROUPS       := tokenizers hub restore compare verify quantize plan
+GROUP_tokenizers := lib/tokenizer/% lib/tokenize/%
+GROUP_hub    := lib/hub/% lib/card/% lib/restore/rename.o
+GROUP_restore := lib/restore/%
+GROUP_compare := lib/compare/%
+GROUP_verify := lib/verify/%
+GROUP_quantize := lib/quantize/%
+GROUP_plan   := lib/plan/%
+STAYS_tokenizers := lib/tokenizer/token.o
+STAYS_hub    := lib/hub/applies.o lib/hub/outtype.o
+STAYS_restore := $(addprefix lib/restore/,beside.o files.o named.o rename.o)
+ALONG_hub    := restore
+ALONG_compare := verify
+ALONG_quantize := verify plan
+
+WITHOUT      ?=
+UNKNOWN      := $(filter-out $(GROUPS),$(WITHOUT))
+ifneq (,$(UNKNOWN))
+$(error WITHOUT=$(UNKNOWN): there is no such group; the groups are $(GROUPS))
+endif
+LEFT_OUT     := $(sort $(WITHOUT) $(foreach group,$(WITHOUT),$(ALONG_$(group))))
+left_out      = $(filter-out $(STAYS_$(1):%=$(BUILD)/%),$(filter $(GROUP_$(1):%=$(BUILD)/%),$(LIB_OBJ)))
+KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group))),$(LIB_OBJ)) \
+            $(foreach group,$(LEFT_OUT),$(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/without/$(group).c)))
+
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -161,7 +206,7 @@ LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
 LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 
-.PHONY: all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 
@@ -174,7 +219,10 @@ $(BUILD)/.found:
 
 $(LIB_OBJ) $(CLI_OBJ): | $(BUILD)/.found
 
-all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the program and both libraries (the default)
+LIBRARIES = $(OUT)/libmodelfile.a $(OUT)/libmodelfile.so
+
+# The program calls every group.
+all: $(if $(LEFT_OUT),,$(BUILD)/modelfile) $(LIBRARIES) ## the program and both libraries (the default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -281,25 +329,62 @@ $(BUILD)/$(NAMING).c: $(NAMING_ROWS) lib/hub/naming.awk
 	@LC_ALL=C awk -f lib/hub/naming.awk $(NAMING_ROWS) >$@
 
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o: private OWN := -Wno-overlength-strings
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: private OWN := -Wno-overlength-strings
 $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(BUILD)/libmodelfile.a: $(LIB_OBJ)
+# The library as the program and the tests are linked with it: object by object,
+# with what only lib/program.h and private headers declare.
+OBJECTS := $(BUILD)/objects.a
+$(OBJECTS): $(LIB_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/libmodelfile.so: $(LIB_OBJ)
+# Which groups the libraries there have been made without.
+FORCE:
+$(OUT)/.without: FORCE
+	@mkdir -p $(@D)
+	@echo "$(LEFT_OUT)" | cmp -s - $@ || echo "$(LEFT_OUT)" >$@
+
+# One object, in which only what modelfile.h declares has a name for others; its
+# sections stay as they are, for the linker of a program to choose from.  A
+# sanitizer's tables do not stand that.
+ifdef SAN
+$(OUT)/libmodelfile.a: $(KEPT_OBJ) $(OUT)/.without
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(KEPT_OBJ)
+else
+UNIQUE := -Wl,--unique $(foreach name,.text .rodata .data .bss,-Wl,--unique=$(name))
+$(OUT)/modelfile.o: $(KEPT_OBJ) $(OUT)/.without
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
-	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
+	$(Q)$(CC) $(CFLAGS) -nostdlib -r $(UNIQUE) $(KEPT_OBJ) -o $@
+	$(Q)$(OBJCOPY) --localize-hidden $@
+
+$(OUT)/libmodelfile.a: $(OUT)/modelfile.o
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $<
+endif
+
+# The functions of modelfile.h, with the version that programs are bound to.
+EXPORTS := lib/exports.awk
+$(OUT)/modelfile.map: lib/modelfile.h $(EXPORTS)
+	@mkdir -p $(@D)
+	@awk -f $(EXPORTS) -v version=$(basename $(VERSION)) $< >$@
+
+$(OUT)/libmodelfile.so: $(KEPT_OBJ) $(OUT)/modelfile.map $(OUT)/.without
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $(SECTIONS) $(UNDEFINED) \
+	    -Wl,--version-script=$(OUT)/modelfile.map $(KEPT_OBJ) -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
+	@ln -sf $(@F).$(VERSION) $(OUT)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-$(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
+$(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
+	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
 # ---- trying it out
 
@@ -353,15 +438,15 @@ $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
-    $(BUILD)/libmodelfile.a
+    $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
-# The command with one more format: its folder, and its line in the table.  The
-# table of the archive is not linked, since this one defines its symbols.
+# The command with one more format: its folder, and its lines in the tables.
+# Those of the archive are not linked, since these define their symbols.
 TOY      := $(BUILD)/toy
 TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
-            $(TOY)/lib/model/formats.o
+            $(TOY)/lib/full/formats.o $(TOY)/lib/draft/writers.o
 $(TOY_OBJ): private OWN := -iquote $(TOY)
 # Compiled in half the time; what they test is optimized.
 $(UNIT:=.o): private OWN := -O0 -U_FORTIFY_SOURCE
@@ -372,31 +457,36 @@ $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)
 	@{ cat $<; echo 'FORMAT(tests/toy, toy)'; } >$@
 
-$(TOY_OBJ): | $(TOY)/lib/model/formats.def
+$(TOY)/lib/draft/writers.def: lib/draft/writers.def
+	@mkdir -p $(@D)
+	@{ cat $<; echo 'WRITER(toy, toy_out)'; } >$@
 
-$(TOY)/lib/model/formats.o: lib/model/formats.c $(TOY)/lib/model/formats.def
+$(TOY_OBJ): | $(TOY)/lib/model/formats.def $(TOY)/lib/draft/writers.def
+
+$(TOY)/%.o: %.c $(TOY)/lib/model/formats.def $(TOY)/lib/draft/writers.def
+	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(BUILD)/libmodelfile.a
+$(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # Reads and writes of the library go by way of the test.
 $(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
-    $(BUILD)/libmodelfile.a
+    $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write,--wrap=fsync $^ $(LIBS) -o $@
 
 # Opening a model goes by way of the test, which keeps something.
 $(BUILD)/modelfile-leaky: $(CLI_OBJ) $(BUILD)/tests/leaky.o \
-    $(BUILD)/libmodelfile.a
+    $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_model_open $^ $(LIBS) -o $@
 
 # What malloc asks of glibc goes by way of the test, which refuses.
 $(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
-    $(BUILD)/libmodelfile.a
+    $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(foreach name,__libc_malloc __libc_calloc __libc_realloc \
 	    __libc_memalign gomp_malloc gomp_malloc_cleared gomp_realloc \
@@ -414,10 +504,10 @@ $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 
 $(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
 
-$(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(BUILD)/libmodelfile.a
+$(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
 
 # Its own rows of keys and tensors come before those of the archive.
-$(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(BUILD)/libmodelfile.a
+$(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(OBJECTS)
 
 $(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
 	$(call say,LINK,$@)
@@ -478,7 +568,7 @@ FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),
 
 .SECONDEXPANSION:
 $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
-    $$(call fuzz_command,$$*) $(BUILD)/libmodelfile.a
+    $$(call fuzz_command,$$*) $(OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
@@ -563,13 +653,13 @@ endef
 install: all ## into $(PREFIX), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig
-	install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile
+	$(if $(LEFT_OUT),,install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile)
 	install -m 644 lib/modelfile.h lib/modelfile.hpp \
 	    $(DESTDIR)$(PREFIX)/include/
 	$(STRIP) --strip-debug -o $(DESTDIR)$(LIBDIR)/libmodelfile.a \
-	    $(BUILD)/libmodelfile.a
+	    $(OUT)/libmodelfile.a
 	chmod 644 $(DESTDIR)$(LIBDIR)/libmodelfile.a
-	install -m 755 $(BUILD)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(OUT)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
 	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
@@ -598,4 +688,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d) $(TOY_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d) $(TOY_OBJ:.o=.d)

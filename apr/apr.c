@@ -271,7 +271,7 @@ const struct mf_format mf_format_apr = {
     .value_next = mf_json_value_next,
     .type_name = mf_apr_type_name,
     .type_id = mf_apr_type_id,
-    .out = &mf_apr_out,
+    .written = true,
     .facts = facts,
 };
 

@@ -46,8 +46,8 @@ static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 
 static enum mf_status check(struct mf_draft *draft)
 {
-    draft->alignment = draft->format->out->alignment;
-    if (draft->version != draft->format->out->version)
+    draft->alignment = draft->out->alignment;
+    if (draft->version != draft->out->version)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "only version 2 of APR can be written");
     for (size_t i = 0; i < draft->tensor_count; i++)

@@ -165,10 +165,11 @@ const struct mf_format mf_format_gguf = {
     .revisit = mf_gguf_revisit,
     .value_next = mf_gguf_value_next,
     .value_is_plain = value_is_plain,
+    .open_stored = mf_swapped_open,
     .type_name = type_name,
     .type_id = type_id,
     .file_type_name = mf_gguf_file_type_name,
-    .out = &mf_gguf_out,
+    .written = true,
     .facts = facts,
     .tokenizer = "tokenizer.ggml.",
 };

@@ -80,6 +80,9 @@
  * version has a member there: a program that was compiled before goes on, and
  * one that was compiled later finds 0.  So arrays of them keep their layout.
  *
+ * A library that was built without groups of functions (make WITHOUT=...) lacks
+ * what docs/embedding.md lists; programs that call one of these do not link.
+ *
  * C99 to C23, C++98 to C++20.
  */
 #ifndef MODELFILE_H
@@ -341,6 +344,92 @@ struct mf_timing {
 /* options may be NULL: all defaults. Returns NULL if out of memory, or if the
  * size of the options is invalid. */
 MF_API struct mf_env *mf_env_new(const struct mf_options *options);
+
+/* ---- Programs that are to stay small ------------------------------------- */
+
+/* An env of mf_env_new knows all formats and codecs, and a program that calls
+ * it is linked with all of them. That of mf_env_new_with knows only the
+ * features that the program names; everything else of this header works with
+ * both. A program that lists the tensors of GGUF files, and reads those of type
+ * q4_k:
+ *
+ *     const struct mf_feature *features[] = { mf_feature_gguf(),
+ *                                             mf_feature_q4_k() };
+ *
+ *     env = mf_env_new_with(NULL, features, 2);
+ *
+ * It has to be linked with -Wl,--gc-sections, which pkg-config --static says.
+ * Files of a format that the env does not know are MF_ERR_FORMAT, and tensors
+ * of a type that it has no codec for MF_ERR_UNSUPPORTED where numbers are asked
+ * for. mf_kernel_find knows all codecs, and mf_format_at and mf_type_in all
+ * formats, whatever the env knows. */
+struct mf_feature;
+
+/* Like mf_env_new. Returns NULL also if one of the features is NULL. The order
+ * of features has no meaning, nor has one that is there twice; features may be
+ * NULL if count is 0. */
+MF_API struct mf_env *mf_env_new_with(const struct mf_options *options,
+                                      const struct mf_feature *const *features,
+                                      size_t count);
+
+/* Opening files of a format; torch is also .pt, .pth and .bin, npy also .npz,
+ * and safetensors also index.json. Checks of Hugging Face's models need gguf as
+ * well, in whose keys they are written. Never NULL. */
+MF_API const struct mf_feature *mf_feature_gguf(void);
+MF_API const struct mf_feature *mf_feature_apr(void);
+MF_API const struct mf_feature *mf_feature_safetensors(void);
+MF_API const struct mf_feature *mf_feature_torch(void);
+MF_API const struct mf_feature *mf_feature_npy(void);
+MF_API const struct mf_feature *mf_feature_parquet(void);
+MF_API const struct mf_feature *mf_feature_imatrix(void);
+
+/* Decoding and encoding a type of tensors. Never NULL. */
+MF_API const struct mf_feature *mf_feature_f32(void);
+MF_API const struct mf_feature *mf_feature_f16(void);
+MF_API const struct mf_feature *mf_feature_bf16(void);
+MF_API const struct mf_feature *mf_feature_f64(void);
+MF_API const struct mf_feature *mf_feature_i8(void);
+MF_API const struct mf_feature *mf_feature_i16(void);
+MF_API const struct mf_feature *mf_feature_i32(void);
+MF_API const struct mf_feature *mf_feature_i64(void);
+MF_API const struct mf_feature *mf_feature_u8(void);
+MF_API const struct mf_feature *mf_feature_u16(void);
+MF_API const struct mf_feature *mf_feature_u32(void);
+MF_API const struct mf_feature *mf_feature_u64(void);
+MF_API const struct mf_feature *mf_feature_f8_e4m3(void);
+MF_API const struct mf_feature *mf_feature_f8_e5m2(void);
+MF_API const struct mf_feature *mf_feature_f8_e8m0(void);
+MF_API const struct mf_feature *mf_feature_f8_e4m3fnuz(void);
+MF_API const struct mf_feature *mf_feature_f8_e5m2fnuz(void);
+MF_API const struct mf_feature *mf_feature_q4_0(void);
+MF_API const struct mf_feature *mf_feature_q4_1(void);
+MF_API const struct mf_feature *mf_feature_q5_0(void);
+MF_API const struct mf_feature *mf_feature_q5_1(void);
+MF_API const struct mf_feature *mf_feature_q8_0(void);
+MF_API const struct mf_feature *mf_feature_q2_k(void);
+MF_API const struct mf_feature *mf_feature_q3_k(void);
+MF_API const struct mf_feature *mf_feature_q4_k(void);
+MF_API const struct mf_feature *mf_feature_q5_k(void);
+MF_API const struct mf_feature *mf_feature_q6_k(void);
+MF_API const struct mf_feature *mf_feature_iq1_s(void);
+MF_API const struct mf_feature *mf_feature_iq1_m(void);
+MF_API const struct mf_feature *mf_feature_iq2_xxs(void);
+MF_API const struct mf_feature *mf_feature_iq2_xs(void);
+MF_API const struct mf_feature *mf_feature_iq2_s(void);
+MF_API const struct mf_feature *mf_feature_iq3_xxs(void);
+MF_API const struct mf_feature *mf_feature_iq3_s(void);
+MF_API const struct mf_feature *mf_feature_tq1_0(void);
+MF_API const struct mf_feature *mf_feature_tq2_0(void);
+MF_API const struct mf_feature *mf_feature_mxfp4(void);
+MF_API const struct mf_feature *mf_feature_nvfp4(void);
+MF_API const struct mf_feature *mf_feature_q1_0(void);
+MF_API const struct mf_feature *mf_feature_q2_0(void);
+MF_API const struct mf_feature *mf_feature_apr_q4(void);
+MF_API const struct mf_feature *mf_feature_apr_q8(void);
+MF_API const struct mf_feature *mf_feature_iq4_nl(void);
+MF_API const struct mf_feature *mf_feature_iq4_xs(void);
+
+/* ---- The end of an env, its error, and what it counts -------------------- */
 
 /* Returns at once; whatever is still open of the env (models, values, editors,
  * writers) works on, and the last one that is closed releases the env. So

@@ -91,6 +91,7 @@ enum mf_status mf_npy_value_next(struct mf_values *values,
     .variant = "", .layout = MF_LAYOUT_SHARED, .values = MF_VALUES_STRINGS,    \
     .allows_nonfinite = true, .unlisted = true, .is_source = true,             \
     .rules = "NPY-", .value_next = mf_npy_value_next,                          \
-    .type_name = mf_npy_type_name, .type_id = mf_npy_type_id
+    .open_stored = mf_stored_open, .type_name = mf_npy_type_name,              \
+    .type_id = mf_npy_type_id
 
 #endif

@@ -171,6 +171,6 @@ const struct mf_format mf_format_safetensors = {
     .validate = validate,
     .value_next = mf_json_value_next,
     .type_id = type_id,
-    .out = &mf_safetensors_out,
+    .written = true,
     .facts = facts,
 };

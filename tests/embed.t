@@ -17,7 +17,7 @@ cc=${CC:-cc}
 cxx=${CXX:-c++}
 libs=${LIBS:--lz -lgomp -lpthread -lm -ldl}
 model=$fixtures/good-llama.gguf
-flags="-Wall -Wextra -Wpedantic -Werror -Ilib"
+flags="-Wall -Wextra -Wpedantic -Werror -Ilib -Wl,--gc-sections"
 programs=$(cd examples && echo *.c)
 checked=${SAN:+-fsanitize=address,undefined}
 
@@ -77,6 +77,13 @@ lists() {
     ' "$dir/table" | sort | diff - "$dir/said"
 }
 check "list: names, types and offsets are those of tensors info" lists
+
+lists_gguf() {
+    "$dir/list" "$model" >"$dir/listed" &&
+        "$dir/small" "$model" | diff "$dir/listed" - &&
+        ! "$dir/small" "$fixtures/good-base.safetensors" 2>/dev/null
+}
+check "small: the same, of GGUF only" lists_gguf
 
 streams() {
     name=$("$dir/list" "$model" | awk '$3 == "q8_0" { print $4; exit }')
@@ -194,6 +201,7 @@ elif sanitized; then
     done
     name=$("$dir/list" "$model" | awk '$3 == "q8_0" { print $4; exit }')
     check_empty "list, whatever is refused" guarded list "$model"
+    check_empty "small" guarded small "$model"
     check_empty "stream" guarded stream "$model" "$name"
     check_empty "vocabulary" guarded vocabulary "$model"
     check_empty "check" guarded check "$model"

@@ -20,7 +20,7 @@ fi
 build=${BUILD:-build}
 nm=${NM:-nm}
 cc=${CC:-cc}
-library=$build/libmodelfile.a
+library=$build/objects.a
 work=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-layers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -142,6 +142,7 @@ quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
 plan      base lanes io json model arch draft codec hub write quantize
 watch     base io json write
+full      base lanes model codec
 ROOMS
 }
 
@@ -154,7 +155,8 @@ may() {
 
 check "the matrix has all rooms of lib/" \
     [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
-    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant ! -name rows | sed 's|^./||' |
+    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant ! -name rows \
+        ! -name without | sed 's|^./||' |
         LC_ALL=C sort)" ]
 check_empty "and no arrow upward" awk '
     { known[$1] = 1
@@ -186,11 +188,11 @@ check "heap.c does" calls "$heap" lib/base/heap.c
 formats_by_name() {
     rows=$(sed -n 's/^FORMAT([a-z0-9_]*, *\([a-z0-9_]*\)).*/\1/p' \
         lib/model/formats.def | paste -sd '|' -)
-    code $(find lib cli -name '*.[ch]' ! -path 'lib/rows/*' ! -path 'lib/model/formats.c' \
+    code $(find lib cli -name '*.[ch]' ! -path 'lib/rows/*' \
         ! -path 'lib/model/format.h') |
         grep -E "(^|[^A-Za-z0-9_])mf_format_($rows)([^A-Za-z0-9_]|$)"
 }
-check_empty "only the table of formats names one" formats_by_name
+check_empty "only the tables of formats name one" formats_by_name
 
 # A message of the library is read in other programs, too: which option or
 # command helps is for cli/advice.def to say.
@@ -231,7 +233,8 @@ mapped() {
         tr -d '` '
 }
 rooms_mapped() {
-    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' | grep -vxE 'quant|rows')" = \
+    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' |
+        grep -vxE 'quant|rows|without')" = \
         "$(matrix | awk '{ print $1 }')" ]
 }
 folders_unmapped() {
@@ -288,8 +291,9 @@ symbols() {
         }'
 }
 
-# arrows: uses of a symbol that the matrix does not allow.  The table of formats
-# is the one place that knows them by name; formats are floors of their own.
+# arrows: uses of a symbol that the matrix does not allow.  Three tables know
+# formats by name: of all, of those that programs name, and of those that are
+# written.  Formats are floors of their own.
 arrows() {
     { matrix | sed 's/^/m /'; symbols; } | awk '
         $1 == "m" {
@@ -304,7 +308,7 @@ arrows() {
                 to = home[at[3]]
                 if (!rooms[at[2]] || to == "" || may[at[2] " " to])
                     continue
-                if (at[4] ~ /lib\/model\/formats\.o$/ && !rooms[to])
+                if (at[4] ~ /lib\/(full\/(formats|features)|draft\/writers)\.o$/ && !rooms[to])
                     continue
                 print at[4] " refers to " at[3] " of " to
             }
@@ -314,12 +318,12 @@ symbols_seen() {
     symbols | grep -q '^d base mf_fail ' && symbols | grep -q '^u model mf_fail '
 }
 
-# A program that is linked with the static library has other names to itself.
+# Names of the objects; tests/sizes.t has those that programs see.
 foreign_globals() {
     "$nm" -g --defined-only "$library" | awk 'NF == 3 { print $3 }' |
         grep -vE '^(mf_|__odr_asan|__asan|__ubsan)'
 }
-check_empty "the static library defines mf_* only" foreign_globals
+check_empty "the objects define mf_* only" foreign_globals
 
 speech="v?f?printf|v?dprintf|puts|fputs|putc|putchar|fputc|fwrite|perror"
 speech="$speech|stdout|stderr|exit|_exit|_Exit|quick_exit|abort|raise|kill"
@@ -410,7 +414,7 @@ pulled_in() {
         int main(void) { return $2; }" |
         $cc -I. -x c - -x none "$library" ${LIBS:--lz -lm -fopenmp} -o /dev/null \
             -Wl,-M |
-        grep -o 'libmodelfile\.a([^)]*)' | sort -u
+        grep -o 'objects\.a([^)]*)' | sort -u
 }
 
 # Looking at tensor data decodes nothing: a program that does only that is
@@ -479,7 +483,7 @@ unused_by_program() {
 
 exported() {
     "$nm" -D --defined-only "$1" | awk '$2 != "A" { print $3 }' |
-        LC_ALL=C sort
+        sed 's/@.*//' | LC_ALL=C sort
 }
 
 exports_differ() {
@@ -494,9 +498,15 @@ soname() {
     objdump -p "$1" | awk '$1 == "SONAME" { print $2 }'
 }
 
-# Each has to say what it does with NULL.
+# Programs are bound to the version of each function.
+without_version() {
+    "$nm" -D --defined-only "$1" | awk '$2 != "A" { print $3 }' |
+        grep -v '@@MODELFILE_0.3$'
+}
+
+# Each has to say what it does with NULL.  A feature has no argument.
 without_null_test() {
-    exported "$1" | while read -r name; do
+    exported "$1" | grep -v '^mf_feature_' | while read -r name; do
         grep -q "\"$name\", null_$name }" tests/test_null.c || echo "$name"
     done
 }
@@ -517,11 +527,14 @@ if [ -n "$shared" ]; then
         exports_differ
     check "its SONAME is libmodelfile.so.0.3" \
         [ "$(soname "$shared")" = libmodelfile.so.0.3 ]
+    check_empty "each of them has the version MODELFILE_0.3" \
+        without_version "$shared"
 else
     skip "tests/test_null.c has a row for each" "none in $build"
     skip "the shared library exports what modelfile.h declares" \
         "none in $build"
     skip "its SONAME is libmodelfile.so.0.3" "none in $build"
+    skip "each of them has the version MODELFILE_0.3" "none in $build"
 fi
 
 # ---- the public header ----

@@ -474,8 +474,9 @@ int main(int argc, char **argv)
     full = argc == 4 && !strcmp(argv[1], "--full");
     if (argc == 1) {
         for (size_t i = 0; i < mf_arch_text_count; i++)
-            if (mf_arch_texts[i].is_arch && *mf_arch_texts[i].rows)
-                puts(mf_arch_texts[i].name);
+            if (mf_arch_text_is_arch(&mf_arch_texts[i]) &&
+                *mf_arch_text_rows(&mf_arch_texts[i]))
+                puts(mf_arch_text_name(&mf_arch_texts[i]));
         return 0;
     }
     if (argc != 3 + full) {
@@ -483,7 +484,8 @@ int main(int argc, char **argv)
         return 2;
     }
     arch = (struct mf_str){ argv[1 + full], strlen(argv[1 + full]) };
-    if (!mf_arch_find(true, arch) || !*mf_arch_find(true, arch)->rows)
+    if (!mf_arch_find(true, arch) ||
+        !*mf_arch_text_rows(mf_arch_find(true, arch)))
         give_up("an architecture without rows", arch);
     add_text("general.architecture", arch.at);
     add_vocabulary(tokens_of(arch));

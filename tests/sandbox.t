@@ -196,7 +196,7 @@ fi
 
 # The library leaves its callers their rights: none of its objects asks.
 library_asks() {
-    nm -A -u "$built/libmodelfile.a" | grep -E ' (syscall|prctl|seccomp)$'
+    nm -A -u "$built/objects.a" | grep -E ' (syscall|prctl|seccomp)$'
 }
 check_empty "the library confines nobody" library_asks
 finish

@@ -138,15 +138,16 @@ static void architectures_are_listed_once(void **state)
         }
     for (size_t i = 0; i < mf_arch_text_count; i++)
         for (size_t k = 0; k < i; k++)
-            if (mf_arch_texts[i].is_arch == mf_arch_texts[k].is_arch)
-                assert_string_not_equal(mf_arch_texts[i].name,
-                                        mf_arch_texts[k].name);
+            if (mf_arch_text_is_arch(&mf_arch_texts[i]) ==
+                mf_arch_text_is_arch(&mf_arch_texts[k]))
+                assert_string_not_equal(mf_arch_text_name(&mf_arch_texts[i]),
+                                        mf_arch_text_name(&mf_arch_texts[k]));
 }
 
 /* Whether rows read a key of the name, or give it to a number. */
 static bool explains(const struct mf_arch_text *text, struct mf_str name)
 {
-    struct mf_str rows = str(text->rows);
+    struct mf_str rows = str(mf_arch_text_rows(text));
 
     while (rows.size > 0) {
         struct mf_str row = mf_arch_take_line(&rows);
@@ -166,7 +167,7 @@ static bool explains(const struct mf_arch_text *text, struct mf_str name)
 
 static bool is_parameter(const struct mf_arch_text *text, struct mf_str name)
 {
-    struct mf_str words = str(text->parameters);
+    struct mf_str words = str(mf_arch_text_parameters(text));
 
     while (words.size > 0)
         if (mf_str_same(mf_arch_word(&words), name))
@@ -220,7 +221,8 @@ static void check_names(const struct mf_arch_text *arch,
         for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
             known = known || mf_str_is(name, words[i]);
         if (!known)
-            fail_msg("%s: %.*s", arch->name, (int)name.size, name.at);
+            fail_msg("%s: %.*s", mf_arch_text_name(arch), (int)name.size,
+                     name.at);
         until_text = mf_str_is(name, "is") ? 2 : until_text - (until_text > 0);
     }
 }
@@ -229,7 +231,7 @@ static void check_names(const struct mf_arch_text *arch,
 static void check_rows(const struct mf_arch_text *arch,
                        const struct mf_arch_text *text)
 {
-    struct mf_str rows = str(text->rows);
+    struct mf_str rows = str(mf_arch_text_rows(text));
 
     while (rows.size > 0) {
         struct mf_str row = mf_arch_take_line(&rows);
@@ -252,7 +254,7 @@ static void rows_use_names_that_others_explain(void **state)
 {
     (void)state;
     for (size_t i = 0; i < mf_arch_text_count; i++)
-        if (mf_arch_texts[i].is_arch)
+        if (mf_arch_text_is_arch(&mf_arch_texts[i]))
             check_rows(&mf_arch_texts[i], &mf_arch_texts[i]);
 }
 
@@ -265,7 +267,7 @@ static void rows_of_fields_hide_no_others(void **state)
 
     (void)state;
     assert_non_null(config);
-    rows = str(config->rows);
+    rows = str(mf_arch_text_rows(config));
     while (rows.size > 0) {
         struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
 

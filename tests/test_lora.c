@@ -206,7 +206,7 @@ static void test_isas(void **state)
                     for (size_t k = 0; k < 70; k++)
                         for (size_t j = 0; j < columns; j++)
                             want[i * 40 + j] += b[i * 70 + k] * a[k * 40 + j];
-                mf_isas[n].product(sum, a, b, size);
+                mf_product_of (&mf_isas[n])(sum, a, b, size);
                 assert_memory_equal(sum, want, sizeof(sum));
             }
 }

@@ -302,6 +302,17 @@ static void null_mf_env_new(void)
     mf_env_free(new);
 }
 
+static void null_mf_env_new_with(void)
+{
+    const struct mf_feature *features[] = { mf_feature_gguf(), NULL };
+    struct mf_env *new = mf_env_new_with(NULL, NULL, 0);
+
+    assert_non_null(new);
+    mf_env_free(new);
+    assert_null(mf_env_new_with(NULL, NULL, 1));
+    assert_null(mf_env_new_with(NULL, features, 2));
+}
+
 static void null_mf_fact_name(void)
 {
     assert_non_null(mf_fact_name(MF_FACT_NAME));
@@ -987,6 +998,7 @@ static const struct {
     { "mf_env_heap", null_mf_env_heap },
     { "mf_env_io", null_mf_env_io },
     { "mf_env_new", null_mf_env_new },
+    { "mf_env_new_with", null_mf_env_new_with },
     { "mf_env_resumable", null_mf_env_resumable },
     { "mf_env_timing", null_mf_env_timing },
     { "mf_fact_name", null_mf_fact_name },

@@ -36,9 +36,11 @@ static void open_toy(struct mf_model **model, unsigned blocks)
 
 static uint64_t bytes_of(const char *rows, bool every_step)
 {
-    const struct mf_arch_text text = { true, "toy", "", rows };
+    char all[4096];
+    const struct mf_arch_text text = { all };
     bool rough;
 
+    snprintf(all, sizeof(all), "atoy%c%c%s", 0, 0, rows);
     return mf_graph_lay_out(toy, &settings, &text, every_step, &rough);
 }
 
@@ -226,7 +228,7 @@ static void what_makes_no_sense_is_unknown(void **state)
 static void blocks_of_too_many_kinds_are_rough(void **state)
 {
     const struct mf_arch_text text = {
-        true, "toy", "",
+        "atoy\0\0"
         "vary i\ncarry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
         "x = new x: 8 * (1 + i)\nend\nexpand x\n"
     };

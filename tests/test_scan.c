@@ -290,8 +290,8 @@ static void check_lane(const struct mf_isa *isa, const uint8_t *bytes)
             bool reverse = count % 5 == 0;
             struct mf_outside own, plain;
 
-            own =
-                isa->range(start, count, stride, (uint8_t)width, reverse, some);
+            own = mf_range_of(isa)(start, count, stride, (uint8_t)width,
+                                   reverse, some);
             plain = mf_range_portable(start, count, stride, (uint8_t)width,
                                       reverse, some);
             assert_int_equal(own.high, plain.high);
@@ -323,7 +323,7 @@ static void lanes_agree(void **state)
                 if (count % 2)
                     bits = (struct mf_bits){ 3, 1 };
                 assert_int_equal(
-                    isa->count(start, count, width, (uint8_t)width, bits),
+                    mf_count_of(isa)(start, count, width, (uint8_t)width, bits),
                     mf_count_portable(start, count, width, (uint8_t)width,
                                       bits));
             }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "lib/draft/draft.h"
+#include "lib/full/full.h"
 #include "tests/scratch.h"
 #include "tests/with_env.h"
 
@@ -287,7 +288,7 @@ static void names_and_ranks(void **state)
     (void)state;
     for (size_t i = 0; mf_formats[i]; i++) {
         const struct mf_format *format = mf_formats[i];
-        const struct mf_format_out *out = format->out;
+        const struct mf_format_out *out = mf_format_out(format);
         size_t longest = out && out->name_size_max ? out->name_size_max : 1000;
         uint32_t most = out && out->rank_max ? out->rank_max : 9;
 
@@ -337,7 +338,7 @@ static void sizes_that_overflow(void **state)
 
     (void)state;
     for (size_t i = 0; mf_formats[i]; i++) {
-        if (!mf_formats[i]->out)
+        if (!mf_formats[i]->written)
             continue;
         for (size_t k = 0; k < COUNT(sizes); k++)
             assert_int_equal(plan_one(mf_formats[i], "t", 1, sizes[k]),

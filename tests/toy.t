@@ -3,8 +3,9 @@
 #
 # toy.t - a format is a folder and a line: the command with tests/toy/ added
 #
-# modelfile-toy is the command with one more line in formats.def.  Nothing else
-# was changed for it, so whatever fails here knows its formats by name.
+# modelfile-toy is the command with one more line in formats.def, and one in
+# writers.def.  Nothing else was changed for it, so whatever fails here knows its
+# formats by name.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh

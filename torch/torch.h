@@ -176,6 +176,7 @@ const char *mf_torch_type_name(uint32_t type_id);
     .values = MF_VALUES_JSON, .naming = MF_NAMING_HF,                          \
     .allows_nonfinite = true, .unlisted = true, .is_source = true,             \
     .rules = "PICKLE-", .value_next = mf_torch_value_next,                     \
-    .type_name = mf_torch_type_name, .type_id = mf_torch_type_id
+    .open_stored = mf_stored_open, .type_name = mf_torch_type_name,            \
+    .type_id = mf_torch_type_id
 
 #endif

@@ -46,7 +46,7 @@ const char *mf_arch_of_type(const struct mf_model *model, struct mf_str type)
 
 bool mf_arch_is_field(struct mf_str name)
 {
-    struct mf_str text = str(config_text()->rows);
+    struct mf_str text = str(mf_arch_text_rows(config_text()));
 
     while (text.size > 0) {
         struct mf_str word = { text.at, 0 };
@@ -111,7 +111,7 @@ const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
 /* The expression of the row "field NAME"; of size 0 without such a row. */
 static struct mf_str expression_of(struct mf_str name, bool list)
 {
-    struct mf_str rows = str(config_text()->rows);
+    struct mf_str rows = str(mf_arch_text_rows(config_text()));
 
     while (rows.size > 0) {
         struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);

@@ -304,7 +304,7 @@ static void read_meta(struct mf_arch_run *run, size_t at,
 static void read_fact(struct mf_arch_run *run, const struct type *type,
                       struct mf_arch_key *key)
 {
-    int fact = mf_fact_of_key(key->name);
+    int fact = mf_fact_of_key(run->model, key->name);
     uint64_t number;
     struct mf_meta meta;
     size_t at;

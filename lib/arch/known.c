@@ -129,7 +129,7 @@ const char *mf_known_key_next(struct mf_known_keys *keys)
         return others[keys->index++];
     name = next_row(keys);
     while (name.size == 0 && keys->index - OTHERS < mf_arch_text_count) {
-        keys->rows = mf_arch_texts[keys->index++ - OTHERS].rows;
+        keys->rows = mf_arch_text_rows(&mf_arch_texts[keys->index++ - OTHERS]);
         keys->size = strlen(keys->rows);
         name = next_row(keys);
     }

@@ -40,7 +40,7 @@ static const struct mf_arch_text *find_text(struct mf_arch_run *run,
     known = run->foreign ? mf_arch_of_type(run->model, type)
                          : mf_arch_of(run->model, type);
     text = known ? mf_arch_find(true, str(known)) : NULL;
-    if (!text || !*text->rows)
+    if (!text || !*mf_arch_text_rows(text))
         return NULL;
     run->name = str(known);
     return text;
@@ -164,7 +164,7 @@ bool mf_arch_overflowed(const struct mf_arch_run *run)
 static struct mf_arch_full_key key_in_file(const struct mf_arch_run *run,
                                            struct mf_str name)
 {
-    int fact = run->foreign ? mf_fact_of_key(name) : -1;
+    int fact = run->foreign ? mf_fact_of_key(run->model, name) : -1;
     struct mf_arch_full_key full;
 
     if (fact < 0)

@@ -54,8 +54,8 @@ struct mf_str mf_arch_take_line(struct mf_str *rows)
 const struct mf_arch_text *mf_arch_find(bool is_arch, struct mf_str name)
 {
     for (size_t i = 0; i < mf_arch_text_count; i++)
-        if (mf_arch_texts[i].is_arch == is_arch &&
-            mf_str_is(name, mf_arch_texts[i].name))
+        if (mf_arch_text_is_arch(&mf_arch_texts[i]) == is_arch &&
+            mf_str_is(name, mf_arch_text_name(&mf_arch_texts[i])))
             return &mf_arch_texts[i];
     return NULL;
 }
@@ -63,8 +63,8 @@ const struct mf_arch_text *mf_arch_find(bool is_arch, struct mf_str name)
 const char *mf_arch_name_at(size_t index)
 {
     for (size_t i = 0; i < mf_arch_text_count; i++)
-        if (mf_arch_texts[i].is_arch && index-- == 0)
-            return mf_arch_texts[i].name;
+        if (mf_arch_text_is_arch(&mf_arch_texts[i]) && index-- == 0)
+            return mf_arch_text_name(&mf_arch_texts[i]);
     return NULL;
 }
 
@@ -84,7 +84,7 @@ const char *mf_arch_of(const struct mf_model *model, struct mf_str name)
             mf_str_is(name, names[i].other))
             name = str(names[i].gguf);
     text = mf_arch_find(true, name);
-    return text ? text->name : NULL;
+    return text ? mf_arch_text_name(text) : NULL;
 }
 
 /* The next letter or digit from *at on, in lower case; 0 at the end. */
@@ -132,7 +132,7 @@ static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
 
 void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text)
 {
-    struct mf_str rows = str(text->rows);
+    struct mf_str rows = str(mf_arch_text_rows(text));
     enum closing closing = run_rows(run, &rows, true);
 
     assert(closing == CLOSED_TEXT);
@@ -145,7 +145,7 @@ static void run_group(struct mf_arch_run *run, struct mf_str row, bool optional)
     struct mf_arch_frame frame = { .up = run->frame, .arguments = row };
 
     assert(text);
-    frame.parameters = str(text->parameters);
+    frame.parameters = str(mf_arch_text_parameters(text));
     frame.optional = optional || (run->frame && run->frame->optional);
     run->frame = &frame;
     mf_arch_run_text(run, text);
@@ -262,7 +262,7 @@ static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
 
 size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
 {
-    struct mf_str rows = str(text->rows);
+    struct mf_str rows = str(mf_arch_text_rows(text));
     size_t count = 0;
 
     while (rows.size > 0) {
@@ -328,7 +328,7 @@ static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
     assert(before && after);
     mf_arch_lets(run, text);
     mf_arch_lets(run, before);
-    if (*text->rows && !mf_arch_is_other(run)) {
+    if (*mf_arch_text_rows(text) && !mf_arch_is_other(run)) {
         mf_arch_run_text(run, before);
         mf_arch_run_text(run, text);
         mf_arch_run_text(run, after);

@@ -5,16 +5,41 @@
 #ifndef MF_LIB_ARCH_RUN_H
 #define MF_LIB_ARCH_RUN_H
 
+#include <string.h>
+
 #include "lib/arch/arch.h"
 #include "lib/base/str.h"
 
 /* A paragraph of lib/arch/tables: one row a line. */
 struct mf_arch_text {
-    bool is_arch; /* false: a group, which `use` rows refer to */
-    const char *name;
-    const char *parameters; /* of a group: names between spaces */
-    const char *rows;
+    /* 'a', or 'g' for a group, which `use` rows refer to; then the name, the
+     * parameters of a group (names between spaces) and the rows, a NUL after
+     * each.  An address that the loader has to fill in takes 32 bytes of a
+     * program: there is one for each text, not three. */
+    const char *all;
 };
+
+static inline bool mf_arch_text_is_arch(const struct mf_arch_text *text)
+{
+    return text->all[0] == 'a';
+}
+
+static inline const char *mf_arch_text_name(const struct mf_arch_text *text)
+{
+    return text->all + 1;
+}
+
+static inline const char *
+mf_arch_text_parameters(const struct mf_arch_text *text)
+{
+    return strchr(text->all, 0) + 1;
+}
+
+static inline const char *mf_arch_text_rows(const struct mf_arch_text *text)
+{
+    return strchr(mf_arch_text_parameters(text), 0) + 1;
+}
+
 extern const struct mf_arch_text mf_arch_texts[];
 extern const size_t mf_arch_text_count;
 

@@ -28,8 +28,7 @@ $1 == "arch" || $1 == "graph" || $1 == "group" {
     name = $2
     parameters = $0
     sub(/^[^ ]+ [^ ]+ ?/, "", parameters)
-    printf "    { %s, \"%s\", \"%s\",", $1 == "group" ? "false" : "true", name, parameters
-    printf "\n      \"\""
+    printf "    { \"%s\" \"%s\\0\" \"%s\\0\"", $1 == "group" ? "g" : "a", name, parameters
     next
 }
 NF > 0 {

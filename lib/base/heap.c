@@ -95,10 +95,11 @@ static size_t text_size(const char *text)
     return text && *text ? strlen(text) + 1 : 0;
 }
 
-/* After the env, in the same block. */
-static void keep_texts(struct mf_env *env, const struct mf_options *options)
+/* After the env and what the caller has there, in the same block. */
+static void keep_texts(struct mf_env *env, const struct mf_options *options,
+                       size_t more)
 {
-    char *at = (char *)(env + 1);
+    char *at = (char *)(env + 1) + more;
     size_t size = text_size(options->isa);
 
     if (size > 0)
@@ -109,7 +110,7 @@ static void keep_texts(struct mf_env *env, const struct mf_options *options)
         env->scratch.folder = memcpy(at, options->scratch_folder, size);
 }
 
-struct mf_env *mf_env_new(const struct mf_options *options)
+struct mf_env *mf_env_make(const struct mf_options *options, size_t more)
 {
     struct mf_options known;
     struct mf_heap heap = { .allocator.resize = default_resize };
@@ -124,8 +125,8 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     heap.memory_left_user = options->memory_left_user;
     if (options->allocator.resize)
         heap.allocator = options->allocator;
-    size =
-        sizeof(*env) + text_size(known.isa) + text_size(known.scratch_folder);
+    size = sizeof(*env) + more + text_size(known.isa) +
+           text_size(known.scratch_folder);
     if (heap.limit && heap.limit < size)
         return NULL;
     env = heap.allocator.resize(heap.allocator.user, NULL, 0, size);
@@ -143,13 +144,22 @@ struct mf_env *mf_env_new(const struct mf_options *options)
                             .run_user = options->run_user,
                             .scratch.file = options->scratch_file,
                             .hash_seed = hash_seed(env) };
-    keep_texts(env, options);
+    keep_texts(env, options, more);
     mf_clear_error(env);
     if (options->timings && !add_timings(env)) {
         mf_env_free(env);
         return NULL;
     }
     return env;
+}
+
+void mf_env_lend(struct mf_env *out, const struct mf_env *env)
+{
+    out->heap.limit = 1;
+    out->isa = env->isa;
+    out->formats = env->formats;
+    out->codecs = env->codecs;
+    mf_clear_error(out);
 }
 
 static void env_release(struct mf_env *env)

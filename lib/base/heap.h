@@ -46,6 +46,9 @@ struct mf_inputs {
     size_t count, room;
 };
 
+struct mf_format;
+struct mf_codec_set;
+
 struct mf_env {
     size_t size; /* with the texts after it */
     size_t open; /* models and the like that need it */
@@ -77,7 +80,20 @@ struct mf_env {
     struct mf_scratch scratch;
     struct mf_inputs inputs;
     struct mf_seen *seen; /* files next to open models; see steady.h */
+    /* What the program wants of it; set by lib/full, never NULL in an env of a
+     * program.  The formats end with NULL; the codecs are a table by enum
+     * mf_type. */
+    const struct mf_format *const *formats;
+    const struct mf_codec_set *const *codecs;
 };
+
+/* An env that knows no format and no codec, as mf_env_new makes one, with room
+ * for `more` bytes of the caller's at env + 1. */
+struct mf_env *mf_env_make(const struct mf_options *options, size_t more);
+
+/* Makes an env, all zero before, for errors and reads of work that another one
+ * has begun: it knows what that one knows, and its heap refuses everything. */
+void mf_env_lend(struct mf_env *out, const struct mf_env *env);
 
 /* For what the program opens with an env and closes later, in any order. */
 void mf_env_hold(struct mf_env *env);

@@ -151,10 +151,8 @@ static bool hire(struct mf_crew *crew, size_t count)
             return false;
     }
     for (size_t i = 0; i < count; i++) {
-        crew->worker[i] = (struct mf_worker){ .crew = crew,
-                                              .env.heap.limit = 1,
-                                              .env.isa = crew->env->isa };
-        mf_clear_error(&crew->worker[i].env);
+        crew->worker[i] = (struct mf_worker){ .crew = crew };
+        mf_env_lend(&crew->worker[i].env, crew->env);
         if (crew->timings) {
             crew->worker[i].env.timings = &crew->timings[i];
             mf_timings_init(&crew->timings[i]);

@@ -37,6 +37,9 @@ void mf_lists_check(struct mf_model *model);
 enum mf_status mf_tensor_types_check(struct mf_model *model,
                                      struct mf_str architecture);
 
+/* How ids of rules begin that one format has; ends with NULL. */
+extern const char *const mf_rules_of_formats[];
+
 /* Finds out which rules could be applied, for mf_rule_skipped. */
 void mf_coverage_update(struct mf_model *model);
 

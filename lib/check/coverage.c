@@ -186,28 +186,29 @@ void mf_coverage_update(struct mf_model *model)
         (model->list ? 0U : LIST) | (has_members(index) ? 0U : MEMBERS);
 }
 
+/* How the rules of formats begin, also of those that the env does not know: the
+ * members `rules` of all rows. */
+const char *const mf_rules_of_formats[] = { "APR-", "APR-V1-",  "GGUF-",
+                                            "NPY-", "PARQUET-", "PICKLE-",
+                                            "ST-",  NULL };
+
 /* Whether the rule is another format's: the longest prefix tells.  Rules of a
  * list of shards are those of any model that has one. */
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
     const char *own = model->format->rules ? model->format->rules : "";
-    const struct mf_format *of = NULL;
-    size_t longest = 0;
+    const char *of = "";
 
     if (model->list && strncmp(id, "ST-INDEX-", strlen("ST-INDEX-")) == 0)
         return false;
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const char *prefix = mf_formats[i]->rules;
+    for (size_t i = 0; mf_rules_of_formats[i]; i++) {
+        const char *prefix = mf_rules_of_formats[i];
 
-        if (prefix && strlen(prefix) > longest &&
-            strncmp(id, prefix, strlen(prefix)) == 0) {
-            longest = strlen(prefix);
-            of = mf_formats[i];
-        }
+        if (strncmp(id, prefix, strlen(prefix)) == 0 &&
+            strlen(prefix) > strlen(of))
+            of = prefix;
     }
-    return of && ((strcmp(of->name, model->format->name) != 0 &&
-                   strcmp(of->rules, own) != 0) ||
-                  strlen(own) < longest);
+    return strncmp(own, of, strlen(of)) != 0;
 }
 
 static const char *why_skipped(const struct mf_model *model, const char *id)

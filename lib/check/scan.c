@@ -142,14 +142,14 @@ static bool count_fast(const struct mf_isa *isa, const struct scan *scan,
     if (scan->width == 0)
         return false; /* iq1_m and nvfp4 */
     if (scan->bounds.mask == 0)
-        return isa->count(bytes, blocks, 1, 1, scan->bits) ==
+        return mf_count_of(isa)(bytes, blocks, 1, 1, scan->bits) ==
                (scan->others ? blocks : 0);
-    outside = isa->range(bytes + scan->first, blocks, scan->stride, scan->width,
-                         big_endian, scan->bounds);
+    outside = mf_range_of(isa)(bytes + scan->first, blocks, scan->stride,
+                               scan->width, big_endian, scan->bounds);
     out->low = outside.low;
     if (outside.high == 0 && scan->second != NONE)
-        outside = isa->range(bytes + scan->second, blocks, scan->stride,
-                             scan->width, big_endian, scan->bounds);
+        outside = mf_range_of(isa)(bytes + scan->second, blocks, scan->stride,
+                                   scan->width, big_endian, scan->bounds);
     return outside.high == 0;
 }
 

@@ -133,7 +133,7 @@ static void check_name(struct mf_model *model, uint32_t shard, const char *path,
                        bool lists)
 {
     const char *name = mf_base_name(path);
-    const struct mf_format *claimed = mf_format_of_name(name);
+    const struct mf_format *claimed = mf_format_of_name(model->env, name);
 
     if (!claimed || (strcmp(claimed->name, model->format->name) == 0 &&
                      (claimed->list != NULL) == lists))

@@ -13,33 +13,41 @@
 CODEC(IQ1_M, iq1_m_older)
 #undef CODEC
 
-/* In the order of mf_isas. */
-#if defined(__x86_64__)
-#define ISAS 3
 #define CODEC(NAME, name)                                                      \
-    [MF_TYPE_##NAME] = { &mf_codec_##name##_portable, &mf_codec_##name##_avx2, \
-                         &mf_codec_##name##_avx512 },
-#else
-#define ISAS              1
-#define CODEC(NAME, name) [MF_TYPE_##NAME] = { &mf_codec_##name##_portable },
-#endif
-
-static const struct mf_codec *const codecs[MF_TYPE_COUNT][ISAS] = {
+    const struct mf_codec_set mf_codec_set_##name = { MF_LANES(                \
+        &mf_codec_##name) };
 #include "lib/codec/codecs.def"
+#undef CODEC
+
+const struct mf_codec_set *const mf_codec_sets[MF_TYPE_COUNT] = {
+#define CODEC(NAME, name) [MF_TYPE_##NAME] = &mf_codec_set_##name,
+#include "lib/codec/codecs.def"
+#undef CODEC
 };
 
-static const struct mf_codec *const older[MF_TYPE_COUNT][ISAS] = { CODEC(
-    IQ1_M, iq1_m_older) };
+static const struct mf_codec *of(const struct mf_codec_set *set,
+                                 const struct mf_isa *isa)
+{
+    assert(isa >= mf_isas && isa < mf_isas + MF_ISAS);
+    return set ? set->of[isa - mf_isas] : NULL;
+}
+
+const struct mf_codec *mf_env_codec(const struct mf_env *env,
+                                    const struct mf_isa *isa, enum mf_type type)
+{
+    return type < MF_TYPE_COUNT ? of(env->codecs[type], isa) : NULL;
+}
 
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type)
 {
-    assert(isa >= mf_isas && isa < mf_isas + ISAS);
-    return type < MF_TYPE_COUNT ? codecs[type][isa - mf_isas] : NULL;
+    return type < MF_TYPE_COUNT ? of(mf_codec_sets[type], isa) : NULL;
 }
 
 const struct mf_codec *mf_codec_older(const struct mf_isa *isa,
                                       enum mf_type type)
 {
-    assert(isa >= mf_isas && isa < mf_isas + ISAS);
-    return type < MF_TYPE_COUNT ? older[type][isa - mf_isas] : NULL;
+    static const struct mf_codec_set iq1_m = { MF_LANES(
+        &mf_codec_iq1_m_older) };
+
+    return type == MF_TYPE_IQ1_M ? of(&iq1_m, isa) : NULL;
 }

@@ -6,17 +6,37 @@
  * codecs (lib/quant/), and recoding by way of floats.  In: rows in a buffer.
  * Out: rows in the same buffer.  It knows types and shapes, no file.
  *
- * A program that includes this header links every codec: what only looks at a
- * model must not, and tests/layers.t checks that validation does not.
+ * Each env has a table of its own, and so a program that names the codecs it
+ * wants is linked with those only.  What only looks at a model has none, and
+ * tests/layers.t checks that validation does not.
  */
 #ifndef MF_LIB_CODECS_H
 #define MF_LIB_CODECS_H
 
+#include "lib/base/heap.h"
 #include "lib/lanes/isa.h"
 #include "lib/model/types.h"
 #include "lib/quant/quant.h"
 
-/* NULL where a type is not decoded. */
+/* The codec of a type for each instruction set, in the order of mf_isas. */
+struct mf_codec_set {
+    const struct mf_codec *of[MF_ISAS];
+};
+
+/* mf_codec_set_q4_k and so on. */
+#define CODEC(NAME, name) extern const struct mf_codec_set mf_codec_set_##name;
+#include "lib/codec/codecs.def"
+#undef CODEC
+
+/* All of them, by enum mf_type; NULL where a type is not decoded. */
+extern const struct mf_codec_set *const mf_codec_sets[];
+
+/* Of those that the env knows; NULL where a type is not decoded. */
+const struct mf_codec *mf_env_codec(const struct mf_env *env,
+                                    const struct mf_isa *isa,
+                                    enum mf_type type);
+
+/* Of all; NULL where a type is not decoded. */
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type);
 
 /* A codec that encodes as versions of the reference did before the one whose

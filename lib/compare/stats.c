@@ -391,7 +391,8 @@ static void miss(const struct measurement *measurement, size_t index)
     if (record->flags & MF_TENSOR_DAMAGED)
         reason = "its data is damaged";
     else if (type == MF_TYPE_UNKNOWN ||
-             (type != MF_TYPE_BOOL && !mf_codec_of(measurement->isa, type)))
+             (type != MF_TYPE_BOOL &&
+              !mf_env_codec(model->env, measurement->isa, type)))
         reason = tensor.type;
     mf_index_miss(&model->index, record->shard, tensor.name, "%s", reason);
 }

@@ -45,8 +45,7 @@ enum mf_status mf_derived_add(struct mf_draft *draft, struct mf_str name,
         return draft->env->error.status;
     tensor->name = mf_draft_text(draft, name);
     tensor->dim = dims_of(draft, node);
-    tensor->rank =
-        node->rank == 0 && draft->format->out->implied_ones ? 1 : node->rank;
+    tensor->rank = node->rank == 0 && draft->out->implied_ones ? 1 : node->rank;
     if (!tensor->name.at || !tensor->dim)
         return draft->env->error.status;
     tensor->from = node->type;

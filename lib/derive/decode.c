@@ -72,7 +72,7 @@ const struct mf_derived *mf_derive_decoded(const struct mf_derivation *d,
 {
     struct mf_shape shape = mf_derived_shape(node);
     const struct mf_codec *codec =
-        mf_codec_of(d->isa, (enum mf_type)node->type);
+        mf_env_codec(d->env, d->isa, (enum mf_type)node->type);
     struct decode *decode;
 
     if (!codec || mf_types[node->type].block > BLOCK_MAX ||

@@ -11,8 +11,8 @@ const struct mf_codec *mf_derived_codec(const struct mf_derivation *derivation,
                                         const struct mf_derived *node)
 {
     const struct mf_type_row *type = &mf_types[node->type];
-    const struct mf_codec *codec =
-        mf_codec_of(derivation->isa, (enum mf_type)node->type);
+    const struct mf_codec *codec = mf_env_codec(
+        derivation->env, derivation->isa, (enum mf_type)node->type);
 
     if (codec && type->block == 1 && type->bytes <= sizeof(float))
         return codec;

@@ -289,7 +289,7 @@ static const struct mf_derived *make(const struct mf_derivation *d, float scale,
     lowrank->base = base;
     lowrank->a = a;
     lowrank->b = b;
-    lowrank->product = d->isa->product;
+    lowrank->product = mf_product_of(d->isa);
     lowrank->scale = scale;
     lowrank->rank = a->dim[a->rank - 2];
     lowrank->columns = a->dim[a->rank - 1];

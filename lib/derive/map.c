@@ -176,8 +176,8 @@ static const struct mf_derived *make(const struct mf_derivation *d,
 {
     struct mf_shape shape = mf_derived_shape(node);
     const struct mf_codec *decode =
-        mf_codec_of(d->isa, (enum mf_type)node->type);
-    const struct mf_codec *encode = mf_codec_of(d->isa, type);
+        mf_env_codec(d->env, d->isa, (enum mf_type)node->type);
+    const struct mf_codec *encode = mf_env_codec(d->env, d->isa, type);
     struct map *map;
     uint32_t bits;
 

@@ -126,7 +126,7 @@ static bool is_framework(const struct mf_entry *entry)
 
 static bool admits(const struct mf_carry *carry, const struct mf_entry *entry)
 {
-    const struct mf_format_out *out = carry->draft->format->out;
+    const struct mf_format_out *out = carry->draft->out;
 
     return !out->admits || out->admits(entry);
 }
@@ -158,7 +158,7 @@ static bool needs_type(const struct mf_carry *carry,
 static bool is_dropped(const struct mf_carry *carry,
                        const struct mf_entry *entry, bool exact)
 {
-    const struct mf_format_out *out = carry->model->format->out;
+    const struct mf_format_out *out = mf_format_out(carry->model->format);
     const char *reserve = out ? out->reserve_key : NULL; /* or only read */
 
     if (reserve && mf_str_is(entry->key, reserve) &&

@@ -12,6 +12,7 @@ void mf_draft_init(struct mf_draft *draft, struct mf_env *env,
 {
     *draft = (struct mf_draft){ .env = env,
                                 .format = format,
+                                .out = mf_format_out(format),
                                 .floats = MF_TYPE_UNKNOWN };
     mf_arena_init(&draft->arena, env);
 }
@@ -168,8 +169,7 @@ static enum mf_status place_tensors(struct mf_draft *draft)
         if (!mf_add(at, tensor->size, &at))
             return too_large(draft);
     }
-    if (draft->format->out->pads_last &&
-        !mf_align_up(at, draft->alignment, &at))
+    if (draft->out->pads_last && !mf_align_up(at, draft->alignment, &at))
         return too_large(draft);
     draft->data_size = at;
     return MF_OK;
@@ -179,7 +179,8 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
 {
     const struct mf_format *format = draft->format;
-    size_t most = format->out->name_size_max;
+    const struct mf_format_out *out = draft->out;
+    size_t most = out->name_size_max;
     struct mf_str name = tensor->name;
 
     if (most > 0 && (name.size == 0 || name.size > most))
@@ -192,19 +193,18 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the name of tensor '%s' is not UTF-8 or contains a NUL",
                        mf_quote(name).text);
-    if (format->out->rank_max > 0 && tensor->rank > format->out->rank_max)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tensor '%s' has %" PRIu32
-                       " dimensions, %s allows %" PRIu32,
-                       mf_quote(name).text, tensor->rank, format->name,
-                       format->out->rank_max);
+    if (out->rank_max > 0 && tensor->rank > out->rank_max)
+        return mf_fail(
+            draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s' has %" PRIu32 " dimensions, %s allows %" PRIu32,
+            mf_quote(name).text, tensor->rank, format->name, out->rank_max);
     return MF_OK;
 }
 
 /* The limits that a format's row states. */
 static enum mf_status check_limits(const struct mf_draft *draft)
 {
-    if (draft->big_endian && !draft->format->out->big_endian)
+    if (draft->big_endian && !draft->out->big_endian)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s is always little-endian", draft->format->name);
     for (size_t i = 0; i < draft->tensor_count; i++)
@@ -215,8 +215,7 @@ static enum mf_status check_limits(const struct mf_draft *draft)
 
 static enum mf_status sort_tensors(struct mf_draft *draft)
 {
-    if (!draft->format->out->earlier || draft->order ||
-        draft->tensor_count == 0)
+    if (!draft->out->earlier || draft->order || draft->tensor_count == 0)
         return MF_OK;
     draft->order =
         mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
@@ -224,22 +223,21 @@ static enum mf_status sort_tensors(struct mf_draft *draft)
         return draft->env->error.status;
     for (size_t i = 0; i < draft->tensor_count; i++)
         draft->order[i] = (uint32_t)i;
-    mf_sort(draft->order, draft->tensor_count, draft->format->out->earlier,
+    mf_sort(draft->order, draft->tensor_count, draft->out->earlier,
             draft->tensor);
     return MF_OK;
 }
 
 enum mf_status mf_draft_check(struct mf_draft *draft)
 {
-    if (check_limits(draft) != MF_OK ||
-        draft->format->out->check(draft) != MF_OK)
+    if (check_limits(draft) != MF_OK || draft->out->check(draft) != MF_OK)
         return draft->env->error.status;
     return sort_tensors(draft);
 }
 
 enum mf_status mf_draft_plan(struct mf_draft *draft)
 {
-    const struct mf_format_out *out = draft->format->out;
+    const struct mf_format_out *out = draft->out;
     struct mf_sink sink;
 
     if (draft->version == 0)

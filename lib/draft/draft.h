@@ -72,9 +72,10 @@ struct mf_draft_tensor {
 struct mf_draft {
     struct mf_env *env;
     const struct mf_format *format;
-    uint32_t version;   /* 0: the format's usual one */
-    uint64_t alignment; /* of tensors; 0: the format's usual one */
-    uint64_t reserve;   /* bytes that the header keeps free for later */
+    const struct mf_format_out *out; /* its; NULL: it is not written */
+    uint32_t version;                /* 0: the format's usual one */
+    uint64_t alignment;              /* of tensors; 0: the format's usual one */
+    uint64_t reserve; /* bytes that the header keeps free for later */
     bool big_endian;
     /* Of a big-endian file: only elements of f32 and f16 are.  Tensors of other
      * types have little-endian bytes: llama.cpp's converter writes them so. */
@@ -100,7 +101,7 @@ struct mf_draft {
     uint64_t part_size; /* what mf_draft_measure found; 0: nothing yet */
 };
 
-/* How a format is written: a part of its row. */
+/* How a format is written. */
 struct mf_format_out {
     uint32_t version;   /* the usual one, which is the newest */
     uint32_t oldest;    /* version that can be written */
@@ -143,6 +144,30 @@ struct mf_format_out {
      * offsets are set.  Called once to count and at least once to write. */
     enum mf_status (*head)(const struct mf_draft *draft, struct mf_sink *sink);
 };
+
+/* The formats that are written, each with how; ends with NULL.  A table apart
+ * from the rows: a program that only reads is linked without writing. */
+struct mf_writing {
+    const struct mf_format *format;
+    const struct mf_format_out *out;
+};
+extern const struct mf_writing mf_writings[];
+
+/* NULL where the format is not written, or is NULL. */
+const struct mf_format_out *mf_format_out(const struct mf_format *format);
+
+/* The row of that name that can be written; NULL where there is none. */
+const struct mf_format *mf_format_to_write(const char *name);
+
+/* The one whose suffix the path has; likewise. */
+const struct mf_format *mf_format_by_suffix(const char *path);
+
+/* The first row that can be written whose metadata is of that kind. */
+const struct mf_format *mf_format_with_values(enum mf_values_kind values);
+
+/* MF_ERR_ARGUMENT: no format of that name can be written; names those that
+ * can.  name may be NULL. */
+enum mf_status mf_format_unknown(struct mf_env *env, const char *name);
 
 void mf_draft_init(struct mf_draft *draft, struct mf_env *env,
                    const struct mf_format *format);

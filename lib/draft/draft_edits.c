@@ -52,8 +52,7 @@ static bool has_typed_key(const struct mf_edit *edit)
 /* Every reader knows the types of the format's own keys. */
 static bool is_own(const struct mf_draft *draft, struct mf_str key)
 {
-    return mf_is_apr_key(key) ||
-           (draft->format->out->owns && draft->format->out->owns(key));
+    return mf_is_apr_key(key) || (draft->out->owns && draft->out->owns(key));
 }
 
 static bool needs_typed_key(const struct mf_draft *draft,

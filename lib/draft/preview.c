@@ -90,7 +90,7 @@ static enum mf_status make(const struct mf_draft *draft,
     sink.write = keep_bytes;
     sink.span = keep_span;
     sink.user = preview;
-    status = draft->format->out->head(draft, &sink);
+    status = draft->out->head(draft, &sink);
     preview->head_size = sink.offset;
     return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }

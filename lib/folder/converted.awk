@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# converted.awk - the models that the rows of lib/hub convert, as a table in C
+# converted.awk - the models that the rows of lib/hub convert, as one text in C
 #
 #     awk -f lib/folder/converted.awk lib/hub/families/*.txt \
 #         lib/arch/names.def lib/arch/model_types.def >converted.c
@@ -11,13 +11,13 @@
 function add(word) {
     if (word != "" && !(word in known)) {
         known[word] = 1
-        print "    \"" word "\","
+        print "    \"" word "\\0\""
     }
 }
 BEGIN {
     print "/* Made from lib/hub/families by lib/folder/converted.awk. */"
     print "#include \"lib/folder/folder.h\"\n"
-    print "const char *const mf_folder_converted[] = {"
+    print "const char mf_folder_converted[] ="
 }
 {
     sub(/(^|[ \t])#.*/, "")
@@ -43,6 +43,5 @@ $1 == "field" && $2 == "model_type" {
     add(part[2])
 }
 END {
-    print "    NULL"
-    print "};"
+    print "    ;"
 }

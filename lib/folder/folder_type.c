@@ -29,10 +29,11 @@ const struct mf_folder_type *mf_folder_type(const struct mf_folder *folder)
 
 static bool is_converted(const struct mf_folder_value *name)
 {
-    for (size_t i = 0; name->given && mf_folder_converted[i]; i++)
-        if (strcmp(mf_folder_converted[i], name->text) == 0)
-            return true;
-    return false;
+    const char *at = mf_folder_converted;
+
+    while (*at && strcmp(at, name->text) != 0)
+        at = strchr(at, 0) + 1;
+    return name->given && *at;
 }
 
 static void note_type(struct mf_folder *folder)

@@ -148,7 +148,7 @@ void mf_digest_add(struct mf_digest *digest, const void *bytes, size_t size)
         break;
     case MF_XXH3_64:
     case MF_XXH3_128:
-        digest->isa->xxh3_add(&digest->state.xxh3, bytes, size);
+        mf_xxh3_add_of(digest->isa)(&digest->state.xxh3, bytes, size);
         break;
     case MF_SHA1:
     case MF_SHA256:

@@ -13,15 +13,28 @@
 #include "lib/base/heap.h"
 
 const struct mf_isa mf_isas[] = {
-    { "portable", mf_count_portable, mf_range_portable, mf_xxh3_add_portable,
-      mf_product_portable },
+    { "portable" },
 #if defined(__x86_64__)
-    { "avx2", mf_count_avx2, mf_range_avx2, mf_xxh3_add_avx2, mf_product_avx2 },
-    { "avx512", mf_count_avx512, mf_range_avx512, mf_xxh3_add_avx512,
-      mf_product_avx512 },
+    { "avx2" },
+    { "avx512" },
 #endif
-    { 0 },
+    { NULL },
 };
+_Static_assert(sizeof(mf_isas) / sizeof(*mf_isas) == MF_ISAS + 1,
+               "MF_LANES has the loops of all instruction sets");
+
+#define LANE(loop)                                                             \
+    loop *loop##_of(const struct mf_isa *isa)                                  \
+    {                                                                          \
+        static loop *const lanes[MF_ISAS] = MF_LANES(loop);                    \
+                                                                               \
+        return lanes[isa - mf_isas];                                           \
+    }
+
+LANE(mf_count)
+LANE(mf_range)
+LANE(mf_xxh3_add)
+LANE(mf_product)
 
 #if defined(__x86_64__)
 /* Conversion of halves: every processor with AVX2 has it, but no rule says so.

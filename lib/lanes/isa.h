@@ -65,11 +65,30 @@ mf_product mf_product_portable, mf_product_avx2, mf_product_avx512;
 
 struct mf_isa {
     const char *name;
-    mf_count *count;
-    mf_range *range;
-    mf_xxh3_add *xxh3_add;
-    mf_product *product;
 };
+
+/* How many there are, and the table of a loop for all of them, in the order of
+ * mf_isas.  Each loop has a table of its own: a program that computes digests
+ * is linked without the loops that look for NaN. */
+#if defined(__x86_64__)
+#define MF_ISAS 3
+#define MF_LANES(loop)                                                         \
+    {                                                                          \
+        loop##_portable, loop##_avx2, loop##_avx512                            \
+    }
+#else
+#define MF_ISAS 1
+#define MF_LANES(loop)                                                         \
+    {                                                                          \
+        loop##_portable                                                        \
+    }
+#endif
+
+/* The loops of an instruction set. */
+mf_count *mf_count_of(const struct mf_isa *isa);
+mf_range *mf_range_of(const struct mf_isa *isa);
+mf_xxh3_add *mf_xxh3_add_of(const struct mf_isa *isa);
+mf_product *mf_product_of(const struct mf_isa *isa);
 
 /* From the plainest to the best; ends with name NULL. */
 extern const struct mf_isa mf_isas[];

@@ -96,12 +96,12 @@ bool mf_model_has_fact(const struct mf_model *model, int fact)
     return false;
 }
 
-int mf_fact_of_key(struct mf_str key)
+int mf_fact_of_key(const struct mf_model *model, struct mf_str key)
 {
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const struct mf_fact_row *row = mf_formats[i]->facts;
+    for (size_t i = 0; model->env->formats[i]; i++) {
+        const struct mf_fact_row *row = model->env->formats[i]->facts;
 
-        if (mf_formats[i]->naming != MF_NAMING_GGUF)
+        if (model->env->formats[i]->naming != MF_NAMING_GGUF)
             continue;
         for (; row && row->key; row++)
             if (mf_str_is(key, row->key + (*row->key == '*' ? 2 : 0)))

@@ -20,7 +20,7 @@ bool mf_model_has_fact(const struct mf_model *model, int fact);
 
 /* The fact that GGUF has under "*." and this key, or under the key itself; -1:
  * it is not a fact. */
-int mf_fact_of_key(struct mf_str key);
+int mf_fact_of_key(const struct mf_model *model, struct mf_str key);
 
 /* The key that should have the fact in a file of this format and
  * architecture, for a message. */

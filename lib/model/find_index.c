@@ -19,10 +19,11 @@
 #include "lib/model/model.h"
 #include "lib/model/nearby.h"
 
-static bool is_index_name(const char *name)
+static bool is_index_name(const struct mf_env *env, const char *name)
 {
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_formats[i]->list && mf_name_ends(name, mf_formats[i]->suffix))
+    for (size_t i = 0; env->formats[i]; i++)
+        if (env->formats[i]->list &&
+            mf_name_ends(name, env->formats[i]->suffix))
             return true;
     return false;
 }
@@ -146,7 +147,7 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
     mf_entries_begin(&entries, folder);
     errno = 0;
     while (status == MF_OK && (name = mf_entries_next(&entries)) != NULL) {
-        if (is_index_name(name))
+        if (is_index_name(model->env, name))
             status = try_index(model, path, name, out);
         errno = 0;
     }

@@ -31,11 +31,11 @@ struct listing {
     bool folders; /* list subfolders, not models */
 };
 
-static bool is_model_name(const char *name)
+static bool is_model_name(const struct mf_env *env, const char *name)
 {
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (!mf_formats[i]->accessory && !mf_formats[i]->unlisted &&
-            mf_name_ends(name, mf_formats[i]->suffix))
+    for (size_t i = 0; env->formats[i]; i++)
+        if (!env->formats[i]->accessory && !env->formats[i]->unlisted &&
+            mf_name_ends(name, env->formats[i]->suffix))
             return true;
     return false;
 }
@@ -98,7 +98,8 @@ static enum mf_status try_name(struct listing *listing, const char *folder,
     struct stat status, itself;
     bool found, link;
 
-    if (name[0] == '.' || (!listing->folders && !is_model_name(name)))
+    if (name[0] == '.' ||
+        (!listing->folders && !is_model_name(listing->env, name)))
         return MF_OK;
     found = fstatat(fd, name, &status, 0) == 0;
     if (!found && listing->folders && errno != ENOENT && errno != ELOOP)
@@ -194,16 +195,18 @@ static bool has_name(const struct listing *listing, struct mf_str prefix,
  * single model.safetensors too. */
 static bool has_index(const struct listing *listing, const char *name)
 {
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const struct mf_format *list = mf_format_list_of(mf_formats[i]);
+    const struct mf_env *env = listing->env;
+
+    for (size_t i = 0; env->formats[i]; i++) {
+        const struct mf_format *list = mf_format_list_of(env, env->formats[i]);
         struct mf_str prefix = { name, strlen(name) };
         struct mf_shard_name shard;
 
-        if (!list || !mf_name_ends(name, mf_formats[i]->suffix))
+        if (!list || !mf_name_ends(name, env->formats[i]->suffix))
             continue;
         prefix.size = mf_shard_name_match(name, &shard)
                           ? shard.prefix_size - 1
-                          : prefix.size - strlen(mf_formats[i]->suffix);
+                          : prefix.size - strlen(env->formats[i]->suffix);
         if (has_name(listing, prefix, list->suffix))
             return true;
     }

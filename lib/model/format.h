@@ -21,6 +21,7 @@
 #include "lib/model/json_members.h"
 #include "lib/model/split_keys.h"
 #include "lib/model/stored.h"
+#include "lib/model/swap.h"
 #include "lib/model/values.h"
 #include "lib/model/vocabulary.h"
 
@@ -59,8 +60,6 @@ struct mf_shard_names {
 enum mf_status mf_shard_names_add(struct mf_shard_names *names,
                                   struct mf_str name, size_t *at);
 
-struct mf_format_out; /* in draft.h */
-
 /* How a model of several files is kept together. */
 enum mf_sharding {
     MF_SHARDING_NONE, /* a model is one file */
@@ -90,7 +89,8 @@ struct mf_format {
     /* NaN and infinite values are data like any other: its readers take them,
      * and so they are only worth a warning. */
     bool allows_nonfinite;
-    bool is_source; /* not written (out is NULL), and yet its tensors and its
+    bool written;   /* lib/draft/writers.def has a row for it */
+    bool is_source; /* not written, and yet its tensors and its
                        metadata can go to another format */
     const char
         *rules;       /* "GGUF-": how ids of its own rules begin; may be NULL */
@@ -140,6 +140,14 @@ struct mf_format {
     bool (*value_is_plain)(const struct mf_detection *kind,
                            const struct mf_meta *array);
 
+    /* Wraps the source of a shard if tensors do not lie in the file as others
+     * want them: mf_stored_open for a format that adds rows of stored.h,
+     * mf_swapped_open for one with big-endian files.  NULL: they do.  Named by
+     * these formats alone, so that a program without them is linked without
+     * unpacking. */
+    enum mf_status (*open_stored)(struct mf_env *env, struct mf_source *file,
+                                  const struct mf_index *index, uint32_t shard);
+
     const char *(*type_name)(
         uint32_t type_id); /* of a type that lib/model/types.def
                               lacks; may be NULL, may
@@ -148,8 +156,6 @@ struct mf_format {
                                                MF_NO_TYPE_ID */
     /* The name of a file_type number; NULL where it has none.  May be NULL. */
     const char *(*file_type_name)(uint64_t file_type);
-    /* How it is written; NULL: it is not. */
-    const struct mf_format_out *out;
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
     /* What GGUF's keys of a tokenizer begin with; NULL: metadata has none of
      * these. */
@@ -158,29 +164,18 @@ struct mf_format {
 
 #define MF_NO_TYPE_ID UINT32_MAX
 
-/* Every format, in the order of detection; ends with NULL. */
-extern const struct mf_format *const mf_formats[];
-
-/* The row of that name that can be written; NULL where there is none. */
-const struct mf_format *mf_format_to_write(const char *name);
-
-/* All that can be written, for a message: "gguf, apr or safetensors", or
- * ".gguf, .apr or .safetensors". */
-void mf_formats_text(char *out, size_t room, bool suffixes);
-
-/* MF_ERR_ARGUMENT: no format of that name can be written; names those that
- * can.  name may be NULL. */
-enum mf_status mf_format_unknown(struct mf_env *env, const char *name);
-
-/* The first row that can be written whose metadata is of that kind. */
-const struct mf_format *mf_format_with_values(enum mf_values_kind values);
+/* Those of these formats that can be written, for a message: "gguf, apr or
+ * safetensors", or ".gguf, .apr or .safetensors". */
+void mf_formats_text(const struct mf_format *const *formats, bool suffixes,
+                     char *out, size_t room);
 
 /* The row of the files that list this format's shards; NULL where its shards
- * are not listed. */
-const struct mf_format *mf_format_list_of(const struct mf_format *format);
+ * are not listed, or the env does not know those files. */
+const struct mf_format *mf_format_list_of(const struct mf_env *env,
+                                          const struct mf_format *format);
 
-/* The rows, each defined in its format's folder.  Only the table and these
- * folders name them: all others ask a row what it can do. */
+/* The rows, each defined in its format's folder.  Only the tables of formats
+ * name them: all others ask the rows of their env what they can do. */
 #define FORMAT(folder, row) extern const struct mf_format mf_format_##row;
 #include "lib/model/formats.def"
 #undef FORMAT

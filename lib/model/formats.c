@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * formats.c - the list of formats, and telling them apart
+ * formats.c - telling the formats of an env apart
  */
 #include <stdio.h>
 
@@ -11,102 +11,34 @@
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 
-const struct mf_format *const mf_formats[] = {
-#define FORMAT(folder, row) &mf_format_##row,
-#include "lib/model/formats.def"
-#undef FORMAT
-    NULL
-};
-
-const struct mf_format *mf_format_to_write(const char *name)
-{
-    for (size_t i = 0; name && mf_formats[i]; i++)
-        if (mf_formats[i]->out && strcmp(mf_formats[i]->name, name) == 0)
-            return mf_formats[i];
-    return NULL;
-}
-
-void mf_formats_text(char *out, size_t room, bool suffixes)
+void mf_formats_text(const struct mf_format *const *formats, bool suffixes,
+                     char *out, size_t room)
 {
     size_t left = 0, used = 0;
 
-    for (size_t i = 0; mf_formats[i]; i++)
-        left += mf_formats[i]->out != NULL;
+    for (size_t i = 0; formats[i]; i++)
+        left += formats[i]->written;
     out[0] = 0;
-    for (size_t i = 0; mf_formats[i] && used < room; i++)
-        if (mf_formats[i]->out) {
+    for (size_t i = 0; formats[i] && used < room; i++)
+        if (formats[i]->written) {
             left--;
             used += (size_t)snprintf(out + used, room - used, "%s%s",
-                                     suffixes ? mf_formats[i]->suffix
-                                              : mf_formats[i]->name,
+                                     suffixes ? formats[i]->suffix
+                                              : formats[i]->name,
                                      left > 1    ? ", "
                                      : left == 1 ? " or "
                                                  : "");
         }
 }
 
-enum mf_status mf_format_unknown(struct mf_env *env, const char *name)
+const struct mf_format *mf_format_list_of(const struct mf_env *env,
+                                          const struct mf_format *format)
 {
-    struct mf_str text = { name ? name : "", name ? strlen(name) : 0 };
-    char known[160];
-
-    mf_formats_text(known, sizeof(known), false);
-    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "cannot write format '%s'; expected %s", mf_quote(text).text,
-                   known);
-}
-
-const struct mf_format *mf_format_with_values(enum mf_values_kind values)
-{
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_formats[i]->out && mf_formats[i]->values == values)
-            return mf_formats[i];
+    for (size_t i = 0; env->formats[i]; i++)
+        if (format->sharding == MF_SHARDING_LISTED && env->formats[i]->list &&
+            strcmp(env->formats[i]->name, format->name) == 0)
+            return env->formats[i];
     return NULL;
-}
-
-const struct mf_format *mf_format_list_of(const struct mf_format *format)
-{
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (format->sharding == MF_SHARDING_LISTED && mf_formats[i]->list &&
-            strcmp(mf_formats[i]->name, format->name) == 0)
-            return mf_formats[i];
-    return NULL;
-}
-
-bool mf_format_at(size_t index, struct mf_format_info *out)
-{
-    if (!out)
-        return false;
-
-    const struct mf_format *row;
-
-    if (index >= sizeof(mf_formats) / sizeof(*mf_formats) - 1)
-        return false;
-    row = mf_formats[index];
-    *out = (struct mf_format_info){ .name = row->name,
-                                    .suffix = row->suffix,
-                                    .description = row->description,
-                                    .variant = row->variant,
-                                    .can_write = row->out != NULL,
-                                    .values = row->values,
-                                    .naming = row->naming };
-    return true;
-}
-
-bool mf_type_in(const char *type, const char *format)
-{
-    if (!type || !format)
-        return false;
-
-    for (size_t i = 0; mf_formats[i]; i++) {
-        if (strcmp(mf_formats[i]->name, format) != 0)
-            continue;
-        for (int t = 0; mf_formats[i]->type_id && t < MF_TYPE_COUNT; t++)
-            if (strcmp(mf_types[t].name, type) == 0 &&
-                mf_formats[i]->type_id((enum mf_type)t) != MF_NO_TYPE_ID)
-                return true;
-    }
-    return false;
 }
 
 /* Many file systems take MODEL.GGUF for model.gguf. */
@@ -131,18 +63,19 @@ static bool claims(const struct mf_format *format, const char *name)
     return false;
 }
 
-const struct mf_format *mf_format_of_name(const char *name)
+const struct mf_format *mf_format_of_name(const struct mf_env *env,
+                                          const char *name)
 {
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (claims(mf_formats[i], name))
-            return mf_formats[i];
+    for (size_t i = 0; env->formats[i]; i++)
+        if (claims(env->formats[i], name))
+            return env->formats[i];
     return NULL;
 }
 
-static bool wants_tail(const struct mf_head *head)
+static bool wants_tail(const struct mf_env *env, const struct mf_head *head)
 {
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const char *const *magic = mf_formats[i]->tail_after;
+    for (size_t i = 0; env->formats[i]; i++) {
+        const char *const *magic = env->formats[i]->tail_after;
 
         for (; magic && *magic && head->size >= 4; magic++)
             if (memcmp(head->at, *magic, 4) == 0)
@@ -177,7 +110,7 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
         source->size < MF_HEAD_SIZE ? (size_t)source->size : MF_HEAD_SIZE;
     if (mf_source_read(env, source, 0, bytes, out->size) != MF_OK)
         return env->error.status;
-    return wants_tail(out) ? read_tail(env, source, out) : MF_OK;
+    return wants_tail(env, out) ? read_tail(env, source, out) : MF_OK;
 }
 
 void mf_head_release(struct mf_env *env, struct mf_head *head)
@@ -205,14 +138,14 @@ const struct mf_format *mf_format_detect(struct mf_env *env,
                                          const struct mf_head *head,
                                          struct mf_detection *out)
 {
-    for (size_t i = 0; mf_formats[i]; i++) {
-        *out = (struct mf_detection){ .format = mf_formats[i]->name,
-                                      .variant = mf_formats[i]->variant,
+    for (size_t i = 0; env->formats[i]; i++) {
+        *out = (struct mf_detection){ .format = env->formats[i]->name,
+                                      .variant = env->formats[i]->variant,
                                       .note = "",
                                       .supported = true,
                                       .size = head->file_size };
-        if (mf_formats[i]->probe(head, out))
-            return mf_formats[i];
+        if (env->formats[i]->probe(head, out))
+            return env->formats[i];
     }
     *out = (struct mf_detection){ .variant = "",
                                   .note = "",

@@ -7,7 +7,7 @@
 
 #include "lib/model/format.h"
 
-/* The row of the format that recognises the head; *out gets what its probe
+/* The row of the env that recognises the head; *out gets what its probe
  * found.  NULL with *out filled in for a foreign format that is known by name,
  * and NULL with an error for any other file. */
 const struct mf_format *mf_format_detect(struct mf_env *env,
@@ -21,8 +21,9 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
 void mf_head_release(struct mf_env *env, struct mf_head *head);
 
-/* The row whose files have the suffix of that name, in capitals or not; NULL if
- * it is no format's. */
-const struct mf_format *mf_format_of_name(const char *name);
+/* The row of the env whose files have the suffix of that name, in capitals or
+ * not; NULL if it is no format's. */
+const struct mf_format *mf_format_of_name(const struct mf_env *env,
+                                          const char *name);
 
 #endif

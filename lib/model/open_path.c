@@ -34,7 +34,7 @@
  * the model.  transformers and llama.cpp's converter prefer the same names. */
 enum rank { OTHER, MODEL_FILE, MODEL, MODEL_INDEX };
 
-static enum rank rank_of(const char *name)
+static enum rank rank_of(const struct mf_env *env, const char *name)
 {
     static const char stem[] = "model";
     const char *rest;
@@ -42,14 +42,14 @@ static enum rank rank_of(const char *name)
     if (strncmp(name, stem, strlen(stem)) != 0)
         return OTHER;
     rest = name + strlen(stem);
-    for (size_t i = 0; mf_formats[i]; i++) {
-        const struct mf_format *list = mf_format_list_of(mf_formats[i]);
+    for (size_t i = 0; env->formats[i]; i++) {
+        const struct mf_format *list = mf_format_list_of(env, env->formats[i]);
 
         if (list && strcmp(rest, list->suffix) == 0)
             return MODEL_INDEX;
-        if (list && strcmp(rest, mf_formats[i]->suffix) == 0)
+        if (list && strcmp(rest, env->formats[i]->suffix) == 0)
             return MODEL;
-        if (list && strstr(rest, mf_formats[i]->suffix))
+        if (list && strstr(rest, env->formats[i]->suffix))
             return MODEL_FILE;
     }
     return OTHER;
@@ -87,7 +87,7 @@ static enum mf_status add_candidate(void *user, const char *path,
                                     enum mf_shards shards)
 {
     struct candidates *found = user;
-    enum rank rank = rank_of(mf_base_name(path));
+    enum rank rank = rank_of(found->model->env, mf_base_name(path));
     size_t size = strlen(path);
     char *copy;
 
@@ -136,7 +136,7 @@ static enum mf_status no_model(struct mf_env *env, const char *folder)
     const char *hint = hint_of(folder);
     char suffixes[160];
 
-    mf_formats_text(suffixes, sizeof(suffixes), true);
+    mf_formats_text(env->formats, true, suffixes, sizeof(suffixes));
     return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
                    "no model in this folder (no %s file)%s%s", suffixes,
                    hint ? "; " : "", hint ? hint : "");

@@ -112,7 +112,7 @@ static enum mf_status refuse_foreign(struct mf_model *model,
 {
     const char *path = model->file[model->file_count - 1].path;
     const struct mf_format *named = path && strcmp(kind->format, "pickle") == 0
-                                        ? mf_format_of_name(path)
+                                        ? mf_format_of_name(model->env, path)
                                         : NULL;
 
     return mf_refuse(model->env, MF_RULE_FILE_FOREIGN, 0,
@@ -192,9 +192,10 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
     if (status == MF_OK)
         status = mf_source_unchanged(model->env, source);
     part->count = index->tensor_count - part->first;
-    if (status == MF_OK && mf_stored_needed(index, part->shard))
-        status = mf_stored_open(model->env, &model->file[at].source, index,
-                                part->shard);
+    if (status == MF_OK && model->format->open_stored &&
+        mf_stored_needed(index, part->shard))
+        status = model->format->open_stored(model->env, &model->file[at].source,
+                                            index, part->shard);
     return status;
 }
 
@@ -233,16 +234,22 @@ enum mf_status mf_model_add_bare(struct mf_model *model,
                                  const struct mf_source *source,
                                  const char *path)
 {
+    const struct mf_format *const *formats = model->env->formats;
     struct mf_source unused = *source;
 
     if (make_room(model) != MF_OK) {
         mf_source_close(&unused);
         return model->env->error.status;
     }
-    for (size_t i = 0; mf_formats[i] && !model->format; i++)
-        if (mf_formats[i]->out && mf_formats[i]->naming == MF_NAMING_HF)
-            model->format = mf_formats[i];
-    assert(model->format);
+    for (size_t i = 0; formats[i] && !model->format; i++)
+        if (formats[i]->written && formats[i]->naming == MF_NAMING_HF)
+            model->format = formats[i];
+    if (!model->format) {
+        mf_source_close(&unused);
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "this env does not know safetensors, whose folders have "
+                       "a config.json");
+    }
     model->part[0] = (struct mf_part){ .alignment = 1 };
     model->file[0] = (struct mf_file){ .source = *source, .path = path };
     model->file[0].source.name = path;

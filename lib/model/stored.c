@@ -11,7 +11,6 @@
 #include "lib/model/gather.h"
 #include "lib/model/index.h"
 #include "lib/model/streams.h"
-#include "lib/model/swap.h"
 
 #define VIEW_BIT ((uint64_t)1 << 61)
 
@@ -197,7 +196,6 @@ struct unpacking {
     struct mf_env *env;
     struct mf_source file;
     const struct mf_index *index;
-    uint32_t shard; /* that the file is */
     struct mf_streams streams;
 };
 
@@ -268,9 +266,6 @@ static int64_t unpacking_read(const struct mf_source *source, uint64_t offset,
     if (offset < MF_STORED_BASE)
         return unpacking->file.ops->read(&unpacking->file, offset, buffer, size,
                                          io);
-    if (offset & MF_SWAPPED_BIT)
-        return mf_swapped_read(&unpacking->file, unpacking->index,
-                               unpacking->shard, offset, buffer, size, io);
     if (offset & VIEW_BIT)
         return read_view(unpacking, offset, buffer, size, io);
     end = unpacking->index->stored.stored[reading.row].size;
@@ -327,9 +322,9 @@ enum mf_status mf_stored_open(struct mf_env *env, struct mf_source *file,
 
     if (!unpacking)
         return env->error.status;
-    *unpacking = (struct unpacking){
-        .env = env, .file = *file, .index = index, .shard = shard
-    };
+    (void)shard; /* rows say which they are of */
+    *unpacking =
+        (struct unpacking){ .env = env, .file = *file, .index = index };
     unpacking->streams.env = env;
     unpacking->streams.file = &unpacking->file;
     file->ops = &unpacking_ops;

@@ -18,8 +18,6 @@
  *     bits 40..60   the row
  *     bits 0..39    where in it
  *
- * The same source turns the numbers of big-endian files around (swap.h).
- *
  * Inflating goes forward only.  The source keeps as many streams as threads
  * read at once; a read goes on with a stream that is at its place, or not far
  * before it, so that reading in order costs what inflating costs.

@@ -176,15 +176,22 @@ static int64_t read_edge(const struct mf_source *file, enum mf_type type,
     return (int64_t)size;
 }
 
-int64_t mf_swapped_read(const struct mf_source *file,
-                        const struct mf_index *index, uint32_t shard,
-                        uint64_t offset, uint8_t *into, size_t size,
-                        struct mf_io_stats *io)
+/* A big-endian file. */
+struct swapped {
+    struct mf_env *env;
+    struct mf_source file;
+    const struct mf_index *index;
+    uint32_t shard;
+};
+
+static int64_t read_swapped(const struct swapped *swapped, uint64_t place,
+                            uint8_t *into, size_t size, struct mf_io_stats *io)
 {
-    uint64_t place = offset & ~MF_SWAPPED_BIT, left;
-    const struct mf_record *record = record_at(index, shard, place);
+    const struct mf_record *record =
+        record_at(swapped->index, swapped->shard, place);
     enum mf_type type;
     size_t block, within;
+    uint64_t left;
 
     if (!record || record->type == MF_TYPE_UNKNOWN) {
         errno = EIO;
@@ -197,10 +204,76 @@ int64_t mf_swapped_read(const struct mf_source *file,
     if (size > left)
         size = (size_t)left;
     if (within > 0 || size < block)
-        return read_edge(file, type, place - within, within, into, size, io);
+        return read_edge(&swapped->file, type, place - within, within, into,
+                         size, io);
     size -= size % block;
-    if (!mf_source_fill(file, place, into, size, io))
+    if (!mf_source_fill(&swapped->file, place, into, size, io))
         return -1;
     mf_swap_blocks(type, into, size / block);
     return (int64_t)size;
+}
+
+static int64_t swapped_read(const struct mf_source *source, uint64_t offset,
+                            void *buffer, size_t size, struct mf_io_stats *io)
+{
+    const struct swapped *swapped = source->user;
+
+    return offset & MF_SWAPPED_BIT
+               ? read_swapped(swapped, offset & ~MF_SWAPPED_BIT, buffer, size,
+                              io)
+               : swapped->file.ops->read(&swapped->file, offset, buffer, size,
+                                         io);
+}
+
+static uint64_t swapped_size_now(const struct mf_source *source)
+{
+    const struct swapped *swapped = source->user;
+
+    return swapped->file.ops->size_now(&swapped->file);
+}
+
+static struct mf_source_times swapped_times_now(const struct mf_source *source)
+{
+    const struct swapped *swapped = source->user;
+
+    return swapped->file.ops->times_now
+               ? swapped->file.ops->times_now(&swapped->file)
+               : source->times;
+}
+
+static void swapped_close(struct mf_source *source)
+{
+    struct swapped *swapped = source->user;
+
+    mf_source_close(&swapped->file);
+    mf_release(swapped->env, swapped, sizeof(*swapped));
+}
+
+static void keep_open(struct mf_source *source)
+{
+    (void)source;
+}
+
+static const struct mf_source_ops borrowed_ops = {
+    swapped_read, swapped_size_now, swapped_times_now, keep_open, NULL
+};
+static const struct mf_source_ops swapped_ops = {
+    swapped_read, swapped_size_now, swapped_times_now, swapped_close,
+    &borrowed_ops
+};
+
+enum mf_status mf_swapped_open(struct mf_env *env, struct mf_source *file,
+                               const struct mf_index *index, uint32_t shard)
+{
+    struct swapped *swapped = mf_alloc(env, sizeof(*swapped));
+
+    if (!swapped)
+        return env->error.status;
+    *swapped = (struct swapped){
+        .env = env, .file = *file, .index = index, .shard = shard
+    };
+    file->ops = &swapped_ops;
+    file->user = swapped;
+    file->stored = true;
+    return MF_OK;
 }

@@ -24,11 +24,10 @@ bool mf_type_swaps(enum mf_type type);
  */
 void mf_swap_blocks(enum mf_type type, uint8_t *bytes, size_t blocks);
 
-/* For the source of a shard whose file is big-endian: as its read, for an
- * offset with MF_SWAPPED_BIT. */
-int64_t mf_swapped_read(const struct mf_source *file,
-                        const struct mf_index *index, uint32_t shard,
-                        uint64_t offset, uint8_t *into, size_t size,
-                        struct mf_io_stats *io);
+/* Wraps the source of a shard whose file is big-endian, which the new one owns
+ * and closes; the index must live as long.  *file is left alone after an
+ * error. */
+enum mf_status mf_swapped_open(struct mf_env *env, struct mf_source *file,
+                               const struct mf_index *index, uint32_t shard);
 
 #endif

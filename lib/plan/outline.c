@@ -41,7 +41,7 @@ static enum mf_status write_header(const struct mf_draft *draft,
     mf_sink_init(&sink, draft->env);
     sink.write = put_bytes;
     sink.user = outline;
-    status = draft->format->out->head(draft, &sink);
+    status = draft->out->head(draft, &sink);
     return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }
 

@@ -267,7 +267,8 @@ static void run_blocks(struct mf_graph *graph, struct mf_str row,
 
 void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text)
 {
-    struct mf_str rows = { text->rows, strlen(text->rows) };
+    struct mf_str rows = { mf_arch_text_rows(text),
+                           strlen(mf_arch_text_rows(text)) };
 
     while (rows.size > 0 && !graph->unknown && !graph->failed) {
         struct mf_str each = run_part(graph, &rows, 0, MF_GRAPH_NONE),

@@ -26,8 +26,8 @@ static bool is_stopped(const struct mf_graph *graph)
 static const struct mf_arch_text *find_text(bool is_graph, struct mf_str name)
 {
     for (size_t i = 0; i < mf_graph_text_count; i++)
-        if (mf_graph_texts[i].is_arch == is_graph &&
-            mf_str_is(name, mf_graph_texts[i].name))
+        if (mf_arch_text_is_arch(&mf_graph_texts[i]) == is_graph &&
+            mf_str_is(name, mf_arch_text_name(&mf_graph_texts[i])))
             return &mf_graph_texts[i];
     return NULL;
 }
@@ -36,10 +36,11 @@ const struct mf_arch_text *mf_graph_text(struct mf_str name)
 {
     const struct mf_arch_text *text = find_text(true, name);
 
-    while (text && strncmp(text->rows, "like ", 5) == 0)
-        text =
-            find_text(true, (struct mf_str){ text->rows + 5,
-                                             strcspn(text->rows + 5, "\n") });
+    while (text && strncmp(mf_arch_text_rows(text), "like ", 5) == 0)
+        text = find_text(
+            true,
+            (struct mf_str){ mf_arch_text_rows(text) + 5,
+                             strcspn(mf_arch_text_rows(text) + 5, "\n") });
     return text;
 }
 
@@ -318,8 +319,8 @@ static void run_group(struct mf_graph *graph, struct mf_str row)
     struct mf_str rows;
 
     assert(text);
-    frame.parameters = str(text->parameters);
-    rows = str(text->rows);
+    frame.parameters = str(mf_arch_text_parameters(text));
+    rows = str(mf_arch_text_rows(text));
     graph->run->frame = &frame;
     mf_graph_run_rows(graph, &rows);
     graph->run->frame = frame.up;

@@ -236,7 +236,7 @@ struct mf_profile *mf_profile_new(const struct mf_profile_options *options)
     if (!mf_options_copy(&known, sizeof(known), options))
         return NULL;
     own.allocator = known.allocator;
-    env = mf_env_new(&own);
+    env = mf_env_make(&own, 0);
     profile = env ? mf_alloc(env, sizeof(*profile)) : NULL;
     if (!profile) {
         mf_env_free(env);

@@ -110,7 +110,7 @@ static struct mf_draft_tensor *tensor_at(struct sizing *work, size_t i)
 /* ggml has no dimensions of 1 after the last one above 1. */
 static void trim(const struct sizing *work, struct mf_draft_tensor *tensor)
 {
-    if (work->draft.format->out->implied_ones)
+    if (work->draft.out->implied_ones)
         while (tensor->rank > 1 && tensor->dim[tensor->rank - 1] == 1)
             tensor->rank--;
 }
@@ -124,7 +124,7 @@ static enum mf_status measure(struct mf_draft *draft, uint64_t *out)
 
     mf_sink_init(&sink, draft->env);
     if (mf_draft_check(draft) != MF_OK ||
-        draft->format->out->head(draft, &sink) != MF_OK)
+        draft->out->head(draft, &sink) != MF_OK)
         return draft->env->error.status;
     *out = sink.end;
     return MF_OK;
@@ -284,12 +284,11 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     size_t unused = 0;
 
     mf_draft_init(draft, work->env, mf_format_with_values(MF_VALUES_TYPED));
-    draft->version = draft->format->out->version;
-    draft->alignment = draft->format->out->alignment;
+    draft->version = draft->out->version;
+    draft->alignment = draft->out->alignment;
     draft->lossy = true;
     draft->any_type = true;
-    draft->f32_vectors =
-        names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
+    draft->f32_vectors = names == MF_NAMING_GGUF && draft->out->f32_vectors;
     work->listed =
         draft->format != work->model->format || names != MF_NAMING_KEEP;
     work->measured = false;

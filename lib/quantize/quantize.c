@@ -106,7 +106,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     /* With new names the model is a Hugging Face model: tensors that are not
      * quantized become what llama.cpp's converter makes of them, norms f32. */
     draft->f32_vectors =
-        work->how->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
+        work->how->names == MF_NAMING_GGUF && draft->out->f32_vectors;
     if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
         draft->floats = MF_TYPE_F32;
     if (number == 0 &&
@@ -124,7 +124,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     if (mf_draft_list_tensors(draft, model, &work->outputs.renaming, first,
                               count) != MF_OK)
         return model->env->error.status;
-    if (draft->format->out->implied_ones)
+    if (draft->out->implied_ones)
         trim_shapes(draft);
     return MF_OK;
 }

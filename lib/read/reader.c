@@ -28,10 +28,8 @@ static struct mf_tensor_reader *reader_new(struct mf_model *model)
 
     if (!reader)
         return NULL;
-    *reader = (struct mf_tensor_reader){ .model = model,
-                                         .env.heap.limit = 1,
-                                         .isa = isa };
-    mf_clear_error(&reader->env);
+    *reader = (struct mf_tensor_reader){ .model = model, .isa = isa };
+    mf_env_lend(&reader->env, env);
     reader->buffer = mf_chunk_alloc(env, &size, 1);
     reader->room = size.now;
     if (reader->buffer)

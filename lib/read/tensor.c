@@ -138,7 +138,7 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
         out->turn = mf_turn_of(type, as);
     if (type != MF_TYPE_UNKNOWN && !out->turn &&
         (as == MF_READ_F32 || as == MF_READ_F64))
-        out->codec = mf_codec_of(reader->isa, type);
+        out->codec = mf_env_codec(reader->model->env, reader->isa, type);
     return check_type(out) == MF_OK ? check_size(out)
                                     : reader->env.error.status;
 }

@@ -21,18 +21,6 @@ static struct mf_str name_of(const struct mf_record *record)
     return (struct mf_str){ record->name, record->name_size };
 }
 
-bool mf_is_named_for_gguf(const struct mf_index *index)
-{
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        struct mf_str name = name_of(&index->tensor[i]);
-
-        if (mf_str_begins(name, "blk.") || mf_str_holds(name, ".blk.") ||
-            mf_str_is(name, "token_embd.weight"))
-            return true;
-    }
-    return false;
-}
-
 /* Whether Hugging Face's models of the architecture have a tensor of that name.
  */
 static bool is_named_for_hf(const struct mf_index *index, struct mf_str arch)
@@ -268,11 +256,4 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
     if (status == MF_OK && how.decode && !renaming->made)
         status = decode(renaming, model);
     return status;
-}
-
-void mf_renaming_release(struct mf_renaming *renaming)
-{
-    if (renaming->draft.env)
-        mf_draft_release(&renaming->draft);
-    *renaming = (struct mf_renaming){ .to = MF_NAMING_KEEP };
 }

@@ -123,13 +123,13 @@ static bool sides_of(const struct mf_verification *work,
         return false;
     out->source = (struct side){ .piece = mf_claim_piece(work, claim),
                                  .type = from,
-                                 .codec = mf_codec_of(isa, from) };
+                                 .codec = mf_env_codec(work->env, isa, from) };
     out->model = (struct side){
         .piece = { .source = &work->model->file[record->shard].source,
                    .span = { mf_record_data(work->model, record),
                              record->size } },
         .type = to,
-        .codec = mf_codec_of(isa, to),
+        .codec = mf_env_codec(work->env, isa, to),
     };
     out->wide = mf_type_is_wide(from) || mf_type_is_wide(to);
     return mf_elements(record->dim, record->rank, &out->count) &&

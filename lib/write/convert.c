@@ -330,7 +330,7 @@ static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
         status = mf_crew_init_slow(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
-        outputs->output->draft.format->out->has_crc)
+        outputs->output->draft.out->has_crc)
         status = mf_outputs_check_footers(outputs, &crew);
     if (status == MF_OK)
         status = open_targets(outputs, replace);

@@ -10,7 +10,7 @@ enum mf_status mf_draft_check_source(struct mf_model *model)
 {
     if (mf_missing_refuse(model) != MF_OK)
         return model->env->error.status;
-    if (model->format->out || model->format->is_source)
+    if (model->format->written || model->format->is_source)
         return MF_OK;
     if (mf_table_refuse(model) != MF_OK)
         return model->env->error.status;
@@ -117,7 +117,7 @@ static enum mf_type new_type(const struct mf_draft *draft,
         return type;
     if (chosen && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
         return draft->floats;
-    if ((draft->f32_vectors || (chosen && draft->format->out->f32_vectors)) &&
+    if ((draft->f32_vectors || (chosen && draft->out->f32_vectors)) &&
         is_vector(tensor) && type != MF_TYPE_F64)
         return MF_TYPE_F32;
     return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
@@ -160,7 +160,7 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     tensor->record = number;
     if (!tensor->dim)
         return draft->env->error.status;
-    if (tensor->rank == 0 && draft->format->out->implied_ones) {
+    if (tensor->rank == 0 && draft->out->implied_ones) {
         tensor->rank = 1;
         tensor->dim = &one;
     }

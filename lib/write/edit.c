@@ -46,13 +46,13 @@ static enum mf_status count_header(struct edit *edit, struct mf_sink *sink)
 {
     mf_sink_init(sink, edit->env);
     sink->big_endian = edit->draft.big_endian;
-    return edit->draft.format->out->head(&edit->draft, sink);
+    return edit->draft.out->head(&edit->draft, sink);
 }
 
 /* The space that an earlier writer kept free, where a key does that. */
 static uint64_t old_reserve(const struct edit *edit)
 {
-    const char *key = edit->draft.format->out->reserve_key;
+    const char *key = edit->draft.out->reserve_key;
     struct mf_meta meta;
 
     return key && mf_meta_find(edit->model, key, strlen(key), &meta, NULL) &&
@@ -64,7 +64,7 @@ static uint64_t old_reserve(const struct edit *edit)
 /* Chooses the reserve.  *fits: the header ends where the data begin. */
 static enum mf_status fit_header(struct edit *edit, bool *fits)
 {
-    const struct mf_format_out *out = edit->draft.format->out;
+    const struct mf_format_out *out = edit->draft.out;
     uint64_t room = edit->model->part[0].data_offset, cost = 0;
     struct mf_sink sink;
 
@@ -150,7 +150,7 @@ write_header(struct edit *edit,
     sink.big_endian = edit->draft.big_endian;
     sink.write = write;
     sink.user = edit;
-    status = edit->draft.format->out->head(&edit->draft, &sink);
+    status = edit->draft.out->head(&edit->draft, &sink);
     return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }
 
@@ -287,7 +287,7 @@ static enum mf_status check(const struct edit *edit)
 {
     const struct mf_model *model = edit->model;
 
-    if (!model->format->out)
+    if (!model->format->written)
         return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s%s%s cannot be written", model->format->name,
                        *model->format->variant ? " " : "",
@@ -315,7 +315,7 @@ static enum mf_status start_draft(struct edit *edit,
     mf_draft_init(draft, edit->env, model->format);
     draft->version = model->info.version;
     /* Not the model's: the edit may remove the key that sets it. */
-    draft->alignment = model->format->out->alignment;
+    draft->alignment = draft->out->alignment;
     draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
     draft->mode = model->part[0].mode;
     if (mf_carry_metadata(draft, model, &left_out) != MF_OK ||

@@ -103,12 +103,12 @@ static const struct mf_format_out npy_out = { .alignment = 1,
 static const struct mf_format_out raw_out = { .alignment = 1,
                                               .check = check,
                                               .head = no_head };
-static const struct mf_format npy = {
-    .name = "npy", .variant = "", .type_id = any_type, .out = &npy_out
-};
-static const struct mf_format raw = {
-    .name = "raw", .variant = "", .type_id = any_type, .out = &raw_out
-};
+static const struct mf_format npy = { .name = "npy",
+                                      .variant = "",
+                                      .type_id = any_type };
+static const struct mf_format raw = { .name = "raw",
+                                      .variant = "",
+                                      .type_id = any_type };
 
 static enum mf_status list_tensor(struct mf_draft *draft,
                                   const struct mf_model *model, size_t index)
@@ -175,6 +175,7 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
     if (check_tensor(model, index, options->raw) != MF_OK)
         return env->error.status;
     mf_draft_init(&output.draft, env, options->raw ? &raw : &npy);
+    output.draft.out = options->raw ? &raw_out : &npy_out;
     output.path = path;
     status = list_tensor(&output.draft, model, index);
     if (status == MF_OK)

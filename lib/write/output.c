@@ -24,7 +24,7 @@ static enum mf_status write_header(struct mf_output *output)
     sink.write = write_head;
     sink.user = output;
     sink.big_endian = draft->big_endian;
-    status = draft->format->out->head(draft, &sink);
+    status = draft->out->head(draft, &sink);
     if (mf_sink_finish(&sink) != MF_OK) /* that failure came first */
         status = sink.status;
     if (status == MF_OK && sink.offset != draft->data_offset)
@@ -159,7 +159,7 @@ enum mf_status mf_output_write_footer(struct mf_output *output,
     uint32_t crc = target->crc;
     uint8_t bytes[sizeof(crc)];
 
-    if (!output->draft.format->out->has_crc)
+    if (!output->draft.out->has_crc)
         return MF_OK;
     if (!target->stream && sum_crc(target, NULL, end, crew, &crc) != MF_OK)
         return target->env->error.status;

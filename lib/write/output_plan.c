@@ -27,21 +27,13 @@
 
 /* ---- the format ---- */
 
-static const struct mf_format *format_by_suffix(const char *path)
-{
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_formats[i]->out && mf_name_ends(path, mf_formats[i]->suffix))
-            return mf_formats[i];
-    return NULL;
-}
-
 const struct mf_format *mf_output_format(struct mf_model *model,
                                          const char *path, const char *name)
 {
     const struct mf_format *format;
 
     if (!name) {
-        format = format_by_suffix(path);
+        format = mf_format_by_suffix(path);
         return format ? format : mf_format_to_write(model->format->name);
     }
     format = mf_format_to_write(name);
@@ -100,7 +92,7 @@ enum mf_status mf_outputs_set_types(struct mf_draft *draft,
     if (keeps_types(options))
         return MF_OK;
     draft->f32_vectors =
-        options->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
+        options->names == MF_NAMING_GGUF && draft->out->f32_vectors;
     for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
         if (strcmp(mf_types[types[i]].name, name) == 0)
             draft->floats = types[i];
@@ -328,10 +320,14 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
                                    const struct mf_format *format,
                                    const char *path, bool shards)
 {
-    const struct mf_format *list = mf_format_list_of(format);
+    const struct mf_format *list = mf_format_list_of(outputs->env, format);
     struct mf_str stem = stem_of(format, path);
     size_t room = strlen(path) + (list ? strlen(list->suffix) : 0) + 64;
 
+    if (shards && !list && format->sharding == MF_SHARDING_LISTED)
+        return mf_fail(outputs->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "this env does not know %s, and so no list of shards",
+                       format->name);
     for (size_t i = 0; i < outputs->count; i++) {
         char *name = shards ? mf_arena_text(&outputs->arena, room) : NULL;
 

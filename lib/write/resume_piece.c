@@ -31,7 +31,7 @@ void mf_piece_digest_add(struct mf_piece_digest *digest,
                          const struct mf_isa *isa, const void *bytes,
                          size_t size)
 {
-    isa->xxh3_add(state_of(digest), bytes, size);
+    mf_xxh3_add_of(isa)(state_of(digest), bytes, size);
 }
 
 void mf_piece_digest_end(const struct mf_piece_digest *digest, uint64_t out[2])

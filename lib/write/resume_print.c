@@ -134,7 +134,7 @@ static enum mf_status add_header(struct mf_digest *digest,
     sink.write = digest_bytes;
     sink.user = digest;
     sink.big_endian = draft->big_endian;
-    status = draft->format->out->head(draft, &sink);
+    status = draft->out->head(draft, &sink);
     if (mf_sink_finish(&sink) != MF_OK)
         status = sink.status;
     return status;

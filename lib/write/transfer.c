@@ -340,8 +340,8 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                           output->draft.format->fastest_first, &piece.recoding))
         return env->error.status;
     if (transfer->outputs->deviation)
-        piece.recoding.check =
-            mf_codec_of(transfer->isa, (enum mf_type)tensor->type);
+        piece.recoding.check = mf_env_codec(
+            transfer->outputs->env, transfer->isa, (enum mf_type)tensor->type);
     piece.span.offset += piece.recoding.prefix;
     piece.span.size -= piece.span.size < piece.recoding.prefix
                            ? piece.span.size

@@ -51,7 +51,7 @@ static enum mf_status compare_header(struct mf_output *output)
     sink.write = compare_bytes;
     sink.user = output;
     sink.big_endian = draft->big_endian;
-    status = draft->format->out->head(draft, &sink);
+    status = draft->out->head(draft, &sink);
     return mf_sink_finish(&sink) != MF_OK ? sink.status : status;
 }
 

@@ -46,8 +46,11 @@ enum mf_status mf_writer_new(struct mf_env *env,
     mf_clear_error(env);
     if (!format)
         return mf_format_unknown(env, options->format);
-    if (options->version != 0 && (options->version < format->out->oldest ||
-                                  options->version > format->out->version))
+
+    const struct mf_format_out *how = mf_format_out(format);
+
+    if (options->version != 0 &&
+        (options->version < how->oldest || options->version > how->version))
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "writing version %" PRIu32 " of %s is not supported",
                        options->version, format->name);
@@ -151,7 +154,7 @@ enum mf_status mf_writer_copy_metadata(struct mf_writer *writer,
 
     if (!is_listing(writer))
         return writer->env->error.status;
-    if (!model->format->out && !model->format->is_source)
+    if (!model->format->written && !model->format->is_source)
         return mf_writer_refuse(
             writer->env, "metadata of this kind of file cannot be copied");
     return mf_carry_metadata(&writer->output.draft, model, &left_out);

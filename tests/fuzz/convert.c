@@ -89,12 +89,12 @@ static void write_planned(struct mf_output *output)
     sink.write = put;
     sink.user = &image;
     sink.big_endian = draft->big_endian;
-    if (draft->format->out->head(draft, &sink) != MF_OK ||
+    if (draft->out->head(draft, &sink) != MF_OK ||
         mf_sink_finish(&sink) != MF_OK)
         stop("header", mf_env_error(draft->env)->message);
     if (sink.offset != draft->data_offset)
         stop("header", "it has another length than was counted");
-    if (draft->format->out->has_crc)
+    if (draft->out->has_crc)
         put_checksum(&image);
     look(draft->env, &image, draft);
     free(image.bytes);

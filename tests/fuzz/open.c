@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/full/full.h"
 #include "lib/io/digest.h"
 #include "lib/json/json.h"
 #include "lib/model/format.h"

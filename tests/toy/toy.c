@@ -54,6 +54,6 @@ const struct mf_format mf_format_toy = {
     .parse = toy_parse,
     .value_next = toy_value_next,
     .type_id = type_id,
-    .out = &toy_out,
+    .written = true,
     .facts = facts,
 };

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lib/model/format.h"
+#include "lib/draft/draft.h"
 
 /* GGUF's numbers are ggml's. */
 static int32_t ggml_number(enum mf_type type)
