@@ -164,6 +164,19 @@ for room in $(matrix | awk '{ print $1 }'); do
         "lib/(modelfile|program)\\.h|lib/($(may "$room"))/[a-z0-9_]*\\.(h|def)"
 done
 
+# Which system this is, is a question for one file each (lib/io/system.h).  The
+# floor below has no threads or signals somewhere, and the profile reads ELF.
+systems="__linux__|_WIN32|__wasi__|__APPLE__|_GNU_SOURCE|_DEFAULT_SOURCE"
+knows_systems() {
+    # shellcheck disable=SC2046 # file names have no spaces here
+    code $(find lib $formats zip -name '*.[ch]' ! -path 'lib/io/system*.[ch]' \
+        ! -path 'lib/base/signals.[ch]' ! -path lib/base/threads.h \
+        ! -path lib/lanes/isa.h ! -path 'lib/profile/*' \
+        ! -path lib/program.h) |
+        grep -E "(^|[^A-Za-z0-9_])($systems)([^A-Za-z0-9_]|$)"
+}
+check_empty "only lib/io/system* asks which system it is on" knows_systems
+
 # Codecs are pure: of the C library they get numbers and memcpy.
 quant_system() {
     sed -n 's/^ *# *include *<\([^>]*\)>.*/\1/p' lib/quant/*.[ch] |

@@ -41,11 +41,13 @@ static size_t memory_for(const struct mf_env *env)
 /* Threads of the program are not OpenMP's to count. */
 static size_t threads_of(const struct mf_env *env)
 {
-    long processors;
+    long processors = 0;
 
     if (!env->run || env->threads > 0)
         return env->run ? env->threads : mf_threads_useful(env->threads);
+#if defined(_SC_NPROCESSORS_ONLN)
     processors = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
     return processors > 0 ? (size_t)processors : 1;
 }
 

@@ -212,7 +212,7 @@ static void team_release(struct mf_team *team)
 
 static bool make_leader(struct mf_team *team)
 {
-    sigset_t before;
+    mf_signals before;
     bool made;
 
     /* A program that blocks a signal until it waits for it must not lose it to

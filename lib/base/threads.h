@@ -5,9 +5,14 @@
 #ifndef MF_LIB_THREADS_H
 #define MF_LIB_THREADS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The others have no threads yet: work is done on the caller's. */
+#if !defined(_WIN32) && !defined(__wasi__)
+#define MF_HAS_THREADS
+#include <pthread.h>
+#endif
 
 #define MF_THREADS_MAX 64 /* that work at once */
 
@@ -32,9 +37,11 @@ struct mf_team {
     const struct mf_threads_task *task;
     bool busy; /* the leader has something to do */
     bool over;
+#if defined(MF_HAS_THREADS)
     pthread_t leader;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* any of these */
+#endif
 };
 
 /* Starts threads for work to come and returns how many there are, at most

@@ -13,9 +13,9 @@
 #define MF_LIB_LOCK_H
 
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "lib/base/heap.h"
+#include "lib/io/system.h"
 
 /* A file's folder and its name there, which is not a symbolic link. */
 struct mf_place {

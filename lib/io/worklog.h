@@ -19,8 +19,7 @@
 #ifndef MF_LIB_WORKLOG_H
 #define MF_LIB_WORKLOG_H
 
-#include <sys/stat.h>
-
+#include "lib/io/system.h"
 #include "lib/io/temporary.h"
 
 #define MF_WORKLOG_SUFFIX ".resume"

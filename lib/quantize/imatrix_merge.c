@@ -10,11 +10,11 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/base/options.h"
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
+#include "lib/io/system.h"
 
 /* What llama-imatrix takes where it is not told. */
 #define CHUNK_SIZE 512

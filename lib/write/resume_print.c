@@ -17,11 +17,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/derive/derive.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/write/resume_parts.h"
 
 /* "MFWORK2\n" in the file. */
