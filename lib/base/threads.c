@@ -17,6 +17,18 @@
  */
 #include "lib/base/threads.h"
 
+#include <unistd.h>
+
+size_t mf_processors(void)
+{
+    long processors = 1;
+
+#if defined(_SC_NPROCESSORS_ONLN)
+    processors = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return processors > 0 ? (size_t)processors : 1;
+}
+
 #ifdef _OPENMP
 
 #include <dlfcn.h>

@@ -20,6 +20,9 @@
  * OMP_NUM_THREADS says, or one per processor; one in a build without OpenMP. */
 size_t mf_threads_useful(size_t wanted);
 
+/* How many processors there are; 1 where the system does not say. */
+size_t mf_processors(void);
+
 /* The caller's turn comes every so many milliseconds. */
 #define MF_THREADS_TURN 20
 
