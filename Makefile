@@ -11,6 +11,8 @@
 #                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
+#     ZLIB=0                      without zlib: compressed archives are not read
+#     PORTABLE=1                  without the loops for AVX2 and AVX-512
 #     ARCH=s390x                  for make foreign: the other processor
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
@@ -22,7 +24,9 @@ LIBDIR  ?= $(PREFIX)/lib
 STRIP   ?= strip
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
-X86_64  := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+PORTABLE ?= $(findstring mingw,$(MACHINE))
+X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
 # Those of the flags that the compiler knows: all or nothing.
 known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
              -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
@@ -30,7 +34,7 @@ known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
 # On other processors than x86-64 a char may have no sign, and for s390x -std=c11
 # makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-           -fPIC -fvisibility=hidden -ffp-contract=off \
+           -fvisibility=hidden -ffp-contract=off \
            $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
@@ -74,6 +78,10 @@ endif
 # A program that the library is embedded in goes on after a mistake of ours;
 # sanitized builds, which `make check` makes, stop at it.
 ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
+ZLIB    ?= 1
+STD     += $(if $(findstring mingw,$(MACHINE)),-D__USE_MINGW_ANSI_STDIO=1)
+STD     += $(if $(findstring wasm,$(MACHINE)),,-fPIC)
+STD     += $(if $(filter 0,$(ZLIB)),-DMF_NO_ZLIB) $(if $(PORTABLE),-DMF_PORTABLE)
 # OWN: what one object needs, whatever CFLAGS the command line gives.
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(ASSERTS) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
@@ -156,9 +164,13 @@ SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%
 
 # The program starts faster when the loader need not look for zlib: its
 # archive is linked in where there is one.
+ifneq ($(ZLIB),0)
 LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
-LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
+SHAREDZ  := -lz
+endif
+LIBDL    := -ldl
+LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
 .PHONY: all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
@@ -270,7 +282,7 @@ $(BUILD)/libmodelfile.a: $(LIB_OBJ)
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ $(SHAREDZ) -lm $(LIBDL) $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "lib/lanes/isa.h"
+
 #define CODEC(NAME, name)                                                      \
     extern const struct mf_codec mf_codec_##name##_portable,                   \
         mf_codec_##name##_avx2, mf_codec_##name##_avx512;
@@ -14,7 +16,7 @@ CODEC(IQ1_M, iq1_m_older)
 #undef CODEC
 
 /* In the order of mf_isas. */
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 #define ISAS 3
 #define CODEC(NAME, name)                                                      \
     [MF_TYPE_##NAME] = { &mf_codec_##name##_portable, &mf_codec_##name##_avx2, \

@@ -5,7 +5,7 @@
 #include "lib/lanes/isa.h"
 
 #include <string.h>
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 #include <cpuid.h>
 #include <stdatomic.h>
 #endif
@@ -15,7 +15,7 @@
 const struct mf_isa mf_isas[] = {
     { "portable", mf_count_portable, mf_range_portable, mf_xxh3_add_portable,
       mf_product_portable },
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
     { "avx2", mf_count_avx2, mf_range_avx2, mf_xxh3_add_avx2, mf_product_avx2 },
     { "avx512", mf_count_avx512, mf_range_avx512, mf_xxh3_add_avx512,
       mf_product_avx512 },
@@ -23,7 +23,7 @@ const struct mf_isa mf_isas[] = {
     { 0 },
 };
 
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 /* Conversion of halves: every processor with AVX2 has it, but no rule says so.
  * clang's __builtin_cpu_supports does not know its name.  A virtual machine
  * takes many microseconds for the answer, so it is asked once. */
@@ -43,7 +43,7 @@ static bool has_f16c(void)
 
 bool mf_isa_runs(const struct mf_isa *isa)
 {
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
     __builtin_cpu_init();
     if (strcmp(isa->name, "avx2") == 0)
         return __builtin_cpu_supports("avx2") && has_f16c();

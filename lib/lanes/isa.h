@@ -16,6 +16,12 @@
 
 #include "lib/base/error.h"
 
+/* Not on Windows, where gcc may put 32 bytes of AVX on a stack that it aligns
+ * to 16. */
+#if defined(__x86_64__) && !defined(_WIN32) && !defined(MF_PORTABLE)
+#define MF_X86_64
+#endif
+
 /* A pattern of bits: those of mask are as in value. */
 struct mf_bits {
     uint64_t mask, value;
