@@ -132,6 +132,7 @@ struct mf_entries {
     } list;
 #else
     void *stream;
+    char name[1024]; /* on Windows: the last one in UTF-8 */
 #endif
 };
 

@@ -64,6 +64,17 @@ int mf_system_open_unnamed(const char *folder);
 
 /* ---- files ---- */
 
+/* Of st_dev.  Wine knows no volume of a file that was renamed while it was
+ * open: 0, which no volume of Windows has. */
+static inline bool mf_system_same_device(uint64_t a, uint64_t b)
+{
+#if defined(MF_SYSTEM_WINDOWS)
+    return a == b || a == 0 || b == 0;
+#else
+    return a == b;
+#endif
+}
+
 /* Locks a file that is open to write, for this process alone, until it is
  * closed.  EWOULDBLOCK where another process has the lock.  Without locks: true
  * at once. */

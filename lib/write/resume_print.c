@@ -213,7 +213,7 @@ static enum mf_status add_old_files(struct mf_digest *digest,
         }
         add_word(digest, status.st_ino);
         add_word(digest, (uint64_t)status.st_size);
-        add_word(digest, (uint64_t)status.st_mtime);
+        add_word(digest, (uint64_t)status.st_mtim.tv_sec);
     }
     return MF_OK;
 }
