@@ -13,7 +13,7 @@
 #     OPENMP=0                    without threads
 #     ZLIB=0                      without zlib: compressed archives are not read
 #     PORTABLE=1                  without the loops for AVX2 and AVX-512
-#     ARCH=s390x                  for make foreign: the other processor
+#     ARCH=s390x                  for make foreign: the other processor or system
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
 #     PREFIX=/usr/local DESTDIR=  where make install puts things
@@ -447,7 +447,7 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	    SCRIPTS="$(patsubst %,tests/%.t,diff hash quantize validate write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
-foreign: all ## builds for ARCH=s390x|arm64|armhf and tests that in an emulator
+foreign: all $(BUILD)/tests/big ## builds for ARCH=s390x|arm64|armhf, or musl|wasi|windows, and tests that
 	@BUILD=$(BUILD) sh tests/foreign.sh $(ARCH) $(FOREIGN)
 
 # Sanitized builds do not count the process's heap: this one does.
