@@ -79,6 +79,7 @@ endif
 # sanitized builds, which `make check` makes, stop at it.
 ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
 ZLIB    ?= 1
+STD     += $(if $(findstring darwin,$(MACHINE)),-D_DARWIN_C_SOURCE)
 STD     += $(if $(findstring mingw,$(MACHINE)),-D__USE_MINGW_ANSI_STDIO=1)
 STD     += $(if $(findstring wasm,$(MACHINE)),,-fPIC)
 STD     += $(if $(filter 0,$(ZLIB)),-DMF_NO_ZLIB) $(if $(PORTABLE),-DMF_PORTABLE)

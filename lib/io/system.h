@@ -36,6 +36,10 @@
 #define MF_SYSTEM_LINUX
 #else
 #define MF_SYSTEM_POSIX
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#define st_ctim st_ctimespec
+#endif
 #endif
 #endif
 

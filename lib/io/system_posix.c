@@ -6,9 +6,10 @@
  * edit that writes its own input again has a gap between comparing and renaming
  * (target_commit.c); and the kernel copies nothing by itself.
  */
-#define _DEFAULT_SOURCE /* flock, mkstemp */
-#define _DARWIN_C_SOURCE
-#define _BSD_SOURCE
+#define _DEFAULT_SOURCE /* flock; the BSDs hide it from who asks for POSIX */
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+#undef _POSIX_C_SOURCE
+#endif
 #include "lib/io/system.h"
 
 #if defined(MF_SYSTEM_POSIX)
