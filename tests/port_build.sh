@@ -171,6 +171,11 @@ fi
 include="-isystem $(realpath "$build/include")"
 [ "$system" = windows ] || [ -z "$archive" ] || archive=$(realpath "$archive")
 set -- "$build/libmodelfile.a" "$@"
+# make does not see that flags have changed.
+if [ "$(cat "$build/.flags" 2>/dev/null)" != "$optimize $zlib" ]; then
+    find "$build" -name '*.o' ! -name 'zlib-*' ! -name cmocka.o -delete
+    echo "$optimize $zlib" >"$build/.flags"
+fi
 make ${JOBS:+-j"$JOBS"} --no-print-directory BUILD="$build" AR="$ar" \
     CC="${CCACHE:+$CCACHE }$cc $include" OPENMP=0 ZLIB=$zlib PORTABLE=1 \
     HARDEN= RELRO= PIE= CFLAGS="$optimize" LIBZ="$archive" LIBDL= \
