@@ -11,8 +11,10 @@
 #                                 tests: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
+#     ZLIB=0                      without zlib: compressed archives are not read
+#     PORTABLE=1                  without the loops for AVX2 and AVX-512
 #     HOSTCC=cc                   compiles what make itself runs
-#     ARCH=s390x                  for make foreign: the other processor
+#     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
 #     QUICK=1                     leaves out crashes at every call, which take
@@ -28,7 +30,9 @@ OBJCOPY ?= $(or $(shell $(CC) -print-prog-name=objcopy 2>/dev/null),objcopy)
 OUT     ?= $(BUILD)
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
-X86_64  := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+PORTABLE ?= $(findstring mingw,$(MACHINE))
+X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
 # Those of the flags that the compiler knows: all or nothing.
 known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
              -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
@@ -38,7 +42,7 @@ known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
 # On other processors than x86-64 a char may have no sign, and for s390x -std=c11
 # makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-           -fPIC -fvisibility=hidden -ffp-contract=off \
+           -fvisibility=hidden -ffp-contract=off \
            -ffunction-sections -fdata-sections \
            $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
@@ -83,6 +87,11 @@ endif
 # A program that the library is embedded in goes on after a mistake of ours;
 # sanitized builds, which `make check` makes, stop at it.
 ASSERTS := $(if $(SAN)$(DEBUG),,-DNDEBUG)
+ZLIB    ?= 1
+STD     += $(if $(findstring darwin,$(MACHINE)),-D_DARWIN_C_SOURCE)
+STD     += $(if $(findstring mingw,$(MACHINE)),-D__USE_MINGW_ANSI_STDIO=1)
+STD     += $(if $(findstring wasm,$(MACHINE)),,-fPIC)
+STD     += $(if $(filter 0,$(ZLIB)),-DMF_NO_ZLIB) $(if $(PORTABLE),-DMF_PORTABLE)
 # OWN: what one object needs, whatever CFLAGS the command line gives.
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(ASSERTS) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
@@ -202,9 +211,13 @@ SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%
 
 # The program starts faster when the loader need not look for zlib: its
 # archive is linked in where there is one.
+ifneq ($(ZLIB),0)
 LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
-LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
+SHAREDZ  := -lz
+endif
+LIBDL    := -ldl
+LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
 .PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
@@ -350,8 +363,8 @@ $(OUT)/.without: FORCE
 
 # One object, in which only what modelfile.h declares has a name for others; its
 # sections stay as they are, for the linker of a program to choose from.  A
-# sanitizer's tables do not stand that.
-ifdef SAN
+# sanitizer's tables do not stand that, nor do objects that are not ELF.
+ifneq (,$(SAN)$(findstring wasm,$(MACHINE))$(findstring mingw,$(MACHINE)))
 $(OUT)/libmodelfile.a: $(KEPT_OBJ) $(OUT)/.without
 	$(call say,AR,$@)
 	@rm -f $@
@@ -378,7 +391,7 @@ $(OUT)/modelfile.map: lib/modelfile.h $(EXPORTS)
 $(OUT)/libmodelfile.so: $(KEPT_OBJ) $(OUT)/modelfile.map $(OUT)/.without
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $(SECTIONS) $(UNDEFINED) \
-	    -Wl,--version-script=$(OUT)/modelfile.map $(KEPT_OBJ) -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
+	    -Wl,--version-script=$(OUT)/modelfile.map $(KEPT_OBJ) $(SHAREDZ) -lm $(LIBDL) $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(OUT)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
@@ -546,7 +559,7 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	    SCRIPTS="$(patsubst %,tests/%.t,diff hash quantize write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
-foreign: all ## builds for ARCH=s390x|arm64|armhf and tests that in an emulator
+foreign: all $(BUILD)/tests/big ## builds for ARCH=s390x|arm64|armhf, or musl|wasi|windows, and tests that
 	@BUILD=$(BUILD) sh tests/foreign.sh $(ARCH) $(FOREIGN)
 
 # Sanitized builds do not count the process's heap: this one does.

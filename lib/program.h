@@ -14,10 +14,6 @@
 #ifndef MF_LIB_PROGRAM_H
 #define MF_LIB_PROGRAM_H
 
-#if !defined(__linux__)
-#include <dirent.h>
-#endif
-
 #include "lib/modelfile.h"
 
 /* ---- Memory and threads of an env ---------------------------------------- */
@@ -198,17 +194,19 @@ void mf_left_files(const char *path,
 
 /* The names in a folder, one after the other.  readdir of the C library takes
  * 32 KiB of heap for any folder, which is more than the rest of many a command
- * needs; it is used only where Linux's own call is not known. */
+ * needs; it is used only where Linux's own call is not known
+ * (lib/io/system.h). */
 struct mf_entries {
     int folder; /* -1: none is open */
-#if defined(__linux__)
+#if defined(__linux__) && defined(__GLIBC__)
     size_t at, filled; /* bytes of the list read last */
     union {
         uint64_t align;
         uint8_t bytes[2048]; /* the longest entry has 280 */
     } list;
 #else
-    DIR *stream;
+    void *stream;
+    char name[1024]; /* on Windows: the last one in UTF-8 */
 #endif
 };
 
@@ -221,6 +219,7 @@ void mf_entries_end(struct mf_entries *entries);
  * the end with errno 0, or with that of a failure. */
 const char *mf_entries_next(struct mf_entries *entries);
 
+#if !defined(_WIN32) /* its struct stat is the library's own */
 struct stat;
 
 /* Whether a file or link may have been planted: it is in a folder such as /tmp,
@@ -228,6 +227,7 @@ struct stat;
  * folder's owner.  Linux refuses to follow or write such files where
  * fs.protected_symlinks and its like are set; we refuse in any case. */
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
+#endif
 
 /* ---- What is not read ---------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 # foreign.sh - builds for another processor and runs that in an emulator
 #
 #     tests/foreign.sh s390x|arm64|armhf [jobs|TEST...]
+#     tests/foreign.sh musl|wasi|windows [TEST...]    is port_units.sh
 #
 # The library, the program and the unit tests are built into
 # $BUILD/foreign-ARCH with Debian's cross compiler, and run under qemu-user.
@@ -19,12 +20,13 @@
 set -u
 
 usage() {
-    echo "usage: foreign.sh s390x|arm64|armhf [jobs|TEST...]" >&2
+    echo "usage: foreign.sh s390x|arm64|armhf|musl|wasi|windows [jobs|TEST...]" >&2
     exit 2
 }
 
 arch=${1:-}
 case $arch in
+musl | wasi | windows) exec sh tests/port_units.sh "$@" ;;
 s390x) triplet=s390x-linux-gnu qemu=qemu-s390x libc=s390x ;;
 arm64) triplet=aarch64-linux-gnu qemu=qemu-aarch64 libc=arm64 ;;
 armhf) triplet=arm-linux-gnueabihf qemu=qemu-arm libc=armhf ;;

@@ -3,12 +3,14 @@
 #
 # install_deps.sh - installs what make needs, where it is missing
 #
-#     tests/install_deps.sh build|test|check
+#     tests/install_deps.sh build|test|check|ports
 #     tests/install_deps.sh missing    names what building lacks, installs nothing
 #
 # build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
 # what some tests compare with or look through (strace, valgrind and others).
-# check: also what checks more deeply.  Each includes the ones before.
+# check: also what checks more deeply.  Each includes the ones before.  ports:
+# compilers for other systems, and what runs their programs; without them the
+# tests of the ports are skipped (docs/ports.md).
 #
 # Looks for the things themselves (commands, headers), whichever way they came
 # here.  Nothing missing: says nothing, asks no network.  On Debian and its
@@ -101,8 +103,24 @@ need_for_check() {
     need_command clang-format clang-format
 }
 
+want_for_ports() {
+    want_command musl-gcc musl-tools
+    want_command clang clang libclang-rt-dev-wasm32
+    want_command wasm-ld lld
+    want_command llvm-ar llvm
+    want_command node nodejs
+    want_command x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
+    want_command wine wine
+    want_command dpkg-source dpkg-dev # unpacks the source of zlib
+    [ -e /usr/include/wasm32-wasi/stdio.h ] ||
+        wanted="$wanted wasi-libc libclang-rt-dev-wasm32"
+    [ -e /usr/x86_64-w64-mingw32/include/zlib.h ] ||
+        wanted="$wanted libz-mingw-w64-dev"
+}
+
 case ${1:-} in
 build) need_for_build ;;
+ports) want_for_ports ;;
 missing)
     need_for_build
     [ -n "$missing" ] || exit 0
@@ -120,7 +138,7 @@ check)
     need_for_check
     ;;
 *)
-    echo "usage: install_deps.sh build|missing|test|check" >&2
+    echo "usage: install_deps.sh build|missing|test|check|ports" >&2
     exit 2
     ;;
 esac

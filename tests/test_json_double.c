@@ -176,6 +176,9 @@ static void a_locale_changes_no_number(void **state)
     char comma[8];
 
     (void)state;
+#if !defined(__GLIBC__)
+    skip(); /* musl has no locale with a comma */
+#endif
     if (!make_locale()) {
         remove_locale();
         skip(); /* there is no localedef here */

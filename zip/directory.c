@@ -278,6 +278,13 @@ static void check_readable(struct mf_zip *zip, size_t i, uint64_t at,
                      "member '%s' is compressed by method %u; 0 (not at all) "
                      "and 8 (deflate) are read",
                      mf_zip_name(zip, i).text, (unsigned)fields->method);
+#if defined(MF_NO_ZLIB)
+    else if (fields->method == ZIP_DEFLATED)
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_METHOD, at,
+                     "member '%s' is compressed by deflate, which this build "
+                     "without zlib cannot unpack",
+                     mf_zip_name(zip, i).text);
+#endif
     else if (fields->method == ZIP_STORED && fields->packed != fields->size)
         mf_zip_spoil(zip, i, MF_RULE_ZIP_SIZE, at,
                      "member '%s' is not compressed, but %" PRIu64

@@ -117,6 +117,10 @@ static void version_text(struct run *run)
     list_line(run, "formats", written);
     list_line(run, "  only read", read);
     list_line(run, "types", types);
+#if defined(MF_NO_ZLIB)
+    out_format(&run->out, "no zlib      deflated members of archives are not "
+                          "read\n");
+#endif
 }
 
 static void version(struct run *run)
@@ -128,6 +132,9 @@ static void version(struct run *run)
     answer_begin(run);
     json_text(run, "version", mf_version());
     json_text(run, "compiler", build_compiler());
+#if defined(MF_NO_ZLIB)
+    json_bool(run, "zlib", false);
+#endif
     sandbox_json(run);
     formats_json(run);
     types_json(run);

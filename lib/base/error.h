@@ -22,7 +22,11 @@
 #include "lib/base/rules.h"
 
 #if defined(__GNUC__)
+#if defined(__MINGW32__) /* where printf alone is that of Microsoft */
+#define MF_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
 #define MF_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#endif
 #else
 #define MF_PRINTF(text, first)
 #endif

@@ -4,8 +4,6 @@
  */
 #include "lib/base/inputs.h"
 
-#include <sys/stat.h>
-
 #include "lib/program.h"
 
 bool mf_inputs_have(const struct mf_env *env, uint64_t device, uint64_t file)
@@ -31,20 +29,14 @@ static bool grow(struct mf_env *env)
     return true;
 }
 
-enum mf_status mf_env_keep_input(struct mf_env *env, int fd)
+enum mf_status mf_inputs_add(struct mf_env *env, uint64_t device, uint64_t file)
 {
-    MF_NEED(NULL, env);
-
-    struct stat status;
-
-    mf_clear_error(env);
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-        mf_inputs_have(env, status.st_dev, status.st_ino))
+    if (mf_inputs_have(env, device, file))
         return MF_OK;
     if (env->inputs.count == env->inputs.room && !grow(env))
         return env->error.status;
     env->inputs.at[env->inputs.count++] =
-        (struct mf_input_file){ status.st_dev, status.st_ino };
+        (struct mf_input_file){ device, file };
     return MF_OK;
 }
 

@@ -13,6 +13,10 @@
 
 bool mf_inputs_have(const struct mf_env *env, uint64_t device, uint64_t file);
 
+/* Adds one, unless it is there. */
+enum mf_status mf_inputs_add(struct mf_env *env, uint64_t device,
+                             uint64_t file);
+
 void mf_inputs_release(struct mf_env *env);
 
 #endif

@@ -7,7 +7,6 @@
 #include "lib/base/parallel.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/timings.h"
 
@@ -41,12 +40,9 @@ static size_t memory_for(const struct mf_env *env)
 /* Threads of the program are not OpenMP's to count. */
 static size_t threads_of(const struct mf_env *env)
 {
-    long processors;
-
     if (!env->run || env->threads > 0)
         return env->run ? env->threads : mf_threads_useful(env->threads);
-    processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors > 0 ? (size_t)processors : 1;
+    return mf_processors();
 }
 
 static size_t workers_for(const struct mf_env *env, uint64_t work,

@@ -6,7 +6,21 @@
 
 #include <stddef.h>
 
-void mf_signals_hold(sigset_t *before)
+#if defined(_WIN32) || defined(__wasi__)
+
+void mf_signals_hold(mf_signals *before)
+{
+    *before = 0;
+}
+
+void mf_signals_release(const mf_signals *before)
+{
+    (void)before;
+}
+
+#else
+
+void mf_signals_hold(mf_signals *before)
 {
     static const int of_a_thread[] = {
         SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF,
@@ -19,7 +33,9 @@ void mf_signals_hold(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &held, before);
 }
 
-void mf_signals_release(const sigset_t *before)
+void mf_signals_release(const mf_signals *before)
 {
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
+
+#endif

@@ -17,6 +17,18 @@
  */
 #include "lib/base/threads.h"
 
+#include <unistd.h>
+
+size_t mf_processors(void)
+{
+    long processors = 1;
+
+#if defined(_SC_NPROCESSORS_ONLN)
+    processors = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return processors > 0 ? (size_t)processors : 1;
+}
+
 #ifdef _OPENMP
 
 #include <dlfcn.h>
@@ -212,7 +224,7 @@ static void team_release(struct mf_team *team)
 
 static bool make_leader(struct mf_team *team)
 {
-    sigset_t before;
+    mf_signals before;
     bool made;
 
     /* A program that blocks a signal until it waits for it must not lose it to

@@ -5,15 +5,23 @@
 #ifndef MF_LIB_THREADS_H
 #define MF_LIB_THREADS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The others have no threads yet: work is done on the caller's. */
+#if !defined(_WIN32) && !defined(__wasi__)
+#define MF_HAS_THREADS
+#include <pthread.h>
+#endif
 
 #define MF_THREADS_MAX 64 /* that work at once */
 
 /* How many threads should work: as many as wanted; if that is 0, as many as
  * OMP_NUM_THREADS says, or one per processor; one in a build without OpenMP. */
 size_t mf_threads_useful(size_t wanted);
+
+/* How many processors there are; 1 where the system does not say. */
+size_t mf_processors(void);
 
 /* The caller's turn comes every so many milliseconds. */
 #define MF_THREADS_TURN 20
@@ -32,9 +40,11 @@ struct mf_team {
     const struct mf_threads_task *task;
     bool busy; /* the leader has something to do */
     bool over;
+#if defined(MF_HAS_THREADS)
     pthread_t leader;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* any of these */
+#endif
 };
 
 /* Starts threads for work to come and returns how many there are, at most

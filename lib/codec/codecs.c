@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "lib/lanes/isa.h"
+
 #define CODEC(NAME, name)                                                      \
     extern const struct mf_codec mf_codec_##name##_portable,                   \
         mf_codec_##name##_avx2, mf_codec_##name##_avx512;

@@ -5,10 +5,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/folder/folder.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/nearby.h"
 #include "lib/model/split.h"
 

@@ -4,11 +4,11 @@
  */
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/nearby.h"
 #include "lib/model/steady.h"
 
 #include <assert.h>
-#include <unistd.h>
 
 const char *const mf_sidecar_names[] = { "config.json",
                                          "adapter_config.json",

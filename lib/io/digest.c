@@ -5,7 +5,6 @@
 #include "lib/io/digest.h"
 
 #include <stdalign.h>
-#include <zlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -38,20 +37,6 @@ static const struct digest_row {
 
 /* The heap aligns for any number, no further; the rest is on us. */
 #define BLOCK_SIZE (sizeof(struct mf_digest) + alignof(struct mf_digest) - 1)
-
-uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size)
-{
-    /* zlib takes a null pointer for "start again", whatever the size. */
-    return size > 0 ? (uint32_t)crc32_z(crc, bytes, size) : crc;
-}
-
-uint32_t mf_crc32_join(uint32_t first, uint32_t second, uint64_t size)
-{
-    /* An offset of zlib may have 32 bits. */
-    for (; size > INT32_MAX; size -= INT32_MAX)
-        first = (uint32_t)crc32_combine(first, 0, INT32_MAX);
-    return (uint32_t)crc32_combine(first, second, (z_off_t)size);
-}
 
 bool mf_digest_at(size_t index, struct mf_digest_info *out)
 {

@@ -11,7 +11,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/chunk.h"
 #include "lib/io/digest.h"

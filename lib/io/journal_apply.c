@@ -21,9 +21,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/io/path.h"
 #include "lib/io/source.h"

@@ -14,20 +14,11 @@
  * the file; O_EXCL, O_NOFOLLOW and RENAME_NOREPLACE never touch what another
  * user has put there, and readers trust only the owners listed in pending.c.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* renameat2 */
-#endif
 #include "lib/io/journal_parts.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-#if defined(__linux__)
-#include <sys/xattr.h>
-#endif
 
 #include "lib/base/signals.h"
 #include "lib/io/digest.h"
@@ -37,15 +28,6 @@
 
 /* ---- trust ---- */
 
-#if defined(__linux__)
-#define ACCESS_LIST "system.posix_acl_access"
-
-static bool has_access_list(int fd)
-{
-    return fgetxattr(fd, ACCESS_LIST, NULL, 0) > 0;
-}
-#endif
-
 /* With an access list the group's bits are a mask and grant nothing by
  * themselves.  For a journal of another group, the members of the file's group
  * are among the others. */
@@ -53,12 +35,8 @@ mode_t mf_journal_mode(int fd, const struct stat *status, gid_t group)
 {
     mode_t of_group = status->st_mode >> 3 & 6, of_others = status->st_mode & 6;
 
-#if defined(__linux__)
-    if (has_access_list(fd))
+    if (mf_system_has_access_list(fd))
         return 0;
-#else
-    (void)fd;
-#endif
     if (group != status->st_gid)
         of_group = of_others = of_group & of_others;
     return of_group << 3 | of_others;
@@ -103,7 +81,7 @@ static enum mf_status create(struct builder *builder)
 {
     struct mf_temporary *temporary = &builder->temporary;
     int tries = 100, error;
-    sigset_t before;
+    mf_signals before;
 
     temporary->folder = builder->lock->place.folder;
     /* Until the file is in the list of those that mf_env_abandon removes. */
@@ -138,9 +116,7 @@ static enum mf_status set_owner(struct builder *builder)
         MF_AGAIN(result, fchown(builder->fd, (uid_t)-1, file->st_gid));
     if (result != 0 && errno != EPERM && errno != EINVAL)
         return fail(builder->env, "given its owner");
-#if defined(__linux__)
-    (void)fremovexattr(builder->fd, ACCESS_LIST); /* from the folder */
-#endif
+    mf_system_drop_access_list(builder->fd); /* from the folder */
     if (fstat(builder->fd, &status) != 0)
         return fail(builder->env, "given its mode");
     mode = mf_journal_mode(builder->lock->fd, file, status.st_gid) &

@@ -8,11 +8,8 @@
  * write to as well, the process may run there.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/io/path.h"
 #include "lib/io/worklog.h"

@@ -15,17 +15,11 @@
  * one model would have two locks.  Not fcntl: its locks end when any descriptor
  * of the file is closed in the process, also one of an embedding program.
  */
-#if defined(__linux__)
-#define _DEFAULT_SOURCE /* flock */
-#endif
 #include "lib/io/lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "lib/io/path.h"
 
@@ -103,11 +97,11 @@ static enum mf_status open_file(struct mf_env *env, const char *path, int *fd)
     if (!S_ISREG(status.st_mode))
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "not a regular file; only regular files can be edited");
-    MF_AGAIN(*fd, open(path, O_RDWR | flags));
+    MF_AGAIN(*fd, openat(AT_FDCWD, path, O_RDWR | flags));
     if (*fd >= 0)
         return MF_OK;
     error = errno;
-    MF_AGAIN(*fd, open(path, O_RDONLY | flags));
+    MF_AGAIN(*fd, openat(AT_FDCWD, path, O_RDONLY | flags));
     if (*fd < 0)
         return fail(env, MF_ERR_IO, "opened");
     close(*fd);
@@ -156,10 +150,7 @@ static enum mf_status pause_once(struct wait *wait)
 static enum mf_status lock_file(struct wait *wait, int fd)
 {
     while (!wait->env->discards) {
-        int result;
-
-        MF_AGAIN(result, flock(fd, LOCK_EX | LOCK_NB));
-        if (result == 0)
+        if (mf_system_lock(fd))
             return MF_OK;
         if (errno != EWOULDBLOCK)
             return fail(wait->env, MF_ERR_OUTPUT, "locked");

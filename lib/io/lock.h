@@ -13,9 +13,9 @@
 #define MF_LIB_LOCK_H
 
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "lib/base/heap.h"
+#include "lib/io/system.h"
 
 /* A file's folder and its name there, which is not a symbolic link. */
 struct mf_place {
@@ -32,7 +32,8 @@ void mf_place_close(struct mf_place *place);
 /* Whether both are the same file. */
 static inline bool mf_same_file(const struct stat *a, const struct stat *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    return mf_system_same_device(a->st_dev, b->st_dev) &&
+           a->st_ino == b->st_ino;
 }
 
 struct mf_lock {

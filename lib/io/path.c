@@ -6,17 +6,17 @@
 #include "lib/io/path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LINKS_MAX 40 /* as many as Linux follows */
 
 size_t mf_folder_size(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    size_t size = strlen(path);
 
-    return slash ? (size_t)(slash + 1 - path) : 0;
+    while (size > 0 && !mf_is_separator(path[size - 1]))
+        size--;
+    return size;
 }
 
 static bool too_long(void)
@@ -114,7 +114,7 @@ int mf_open_directory(const char *path)
 {
     int fd;
 
-    MF_AGAIN(fd, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    MF_AGAIN(fd, openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return fd;
 }
 

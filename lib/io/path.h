@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
 
 #include "lib/base/heap.h"
+#include "lib/io/system.h"
 
 /* Repeats a call that a signal interrupted before it did anything. */
 #define MF_AGAIN(result, call)                                                 \
@@ -18,7 +18,18 @@
         (result) = (call);                                                     \
     } while ((result) < 0 && errno == EINTR)
 
-/* Bytes of path up to and with its last slash. */
+/* Whether a path is divided there: on Windows also after C: and by a
+ * backslash. */
+static inline bool mf_is_separator(char c)
+{
+#if defined(MF_SYSTEM_WINDOWS)
+    return c == '/' || c == '\\' || c == ':';
+#else
+    return c == '/';
+#endif
+}
+
+/* Bytes of path up to and with its last separator. */
 size_t mf_folder_size(const char *path);
 
 /* Follows symbolic links at the end of path, also one that leads to a file that

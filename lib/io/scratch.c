@@ -2,57 +2,25 @@
  *
  * scratch.c - a file without a name, for bytes that are too many for memory
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* O_TMPFILE */
-#endif
 #include "lib/io/scratch.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/base/kept.h"
 #include "lib/io/path.h"
 #include "lib/io/source.h"
+#include "lib/io/system.h"
 #include "lib/program.h"
-
-/* Where the file system has no files without a name, it loses its own at once.
- */
-static int open_in(const char *folder)
-{
-    char path[PATH_MAX];
-    int fd = -1,
-        size = snprintf(path, sizeof(path), "%s/modelfile-XXXXXX", folder);
-
-    if (size < 0 || (size_t)size >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-#if defined(O_TMPFILE)
-    MF_AGAIN(fd, open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd;
-#endif
-    fd = mkstemp(path);
-    if (fd >= 0) {
-        unlink(path);
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    return fd;
-}
 
 /* /var/tmp is for large files, and /tmp often memory. */
 int mf_scratch_open(const char *folder)
 {
     bool own = folder && *folder;
-    int fd = open_in(own ? folder : "/var/tmp"), other;
+    int fd = mf_system_open_unnamed(own ? folder : "/var/tmp"), other;
 
     if (fd < 0 && !own)
-        fd = open_in("/tmp");
+        fd = mf_system_open_unnamed("/tmp");
     if (fd != 0)
         return fd;
     other = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* 0 says that there is none */

@@ -7,19 +7,19 @@
  */
 #include "lib/io/sha.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
+#include "lib/io/system.h"
 #include "lib/program.h"
 
 /* The version that belongs to the calls below. */
 #define LIBRARY "libcrypto.so.3"
 
 /* Looks name up; place is a pointer to a function of the right type.  C has no
- * cast from what dlsym returns, POSIX promises that the bytes are the same. */
+ * cast from what that returns, POSIX promises that the bytes are the same. */
 static bool find(void *library, const char *name, void *place)
 {
-    void *symbol = dlsym(library, name);
+    void *symbol = mf_system_symbol(library, name);
 
     memcpy(place, &symbol, sizeof(symbol));
     return symbol != NULL;
@@ -78,7 +78,7 @@ static void use_own(struct mf_sha *sha)
 
 static enum mf_status refuse_sha1(struct mf_env *env)
 {
-    const char *why = dlerror();
+    const char *why = mf_system_load_error();
     bool memory;
 
     why = why ? why : "no reason given";
@@ -98,7 +98,7 @@ enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
                                          "SHA256_Final" };
     enum mf_status status = MF_OK;
 
-    *sha = (struct mf_sha){ .library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL),
+    *sha = (struct mf_sha){ .library = mf_system_load(LIBRARY),
                             .size = mf_digest_size(kind) };
     if (sha->library && find_all(sha, kind == MF_SHA1 ? &sha1 : &sha256))
         return MF_OK;
@@ -113,7 +113,7 @@ enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
 void mf_sha_release(struct mf_sha *sha)
 {
     if (sha->library)
-        dlclose(sha->library);
+        mf_system_unload(sha->library);
     *sha = (struct mf_sha){ 0 };
 }
 

@@ -5,13 +5,11 @@
 #include "lib/io/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 
 /* Linux reads at most 2 GiB less a page at once. */
 #define READ_MAX ((size_t)1 << 30)
@@ -181,7 +179,7 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
     struct stat status;
     int fd;
 
-    MF_AGAIN(fd, open(path, flags));
+    MF_AGAIN(fd, openat(AT_FDCWD, path, flags));
     if (fd < 0 || fstat(fd, &status) != 0) {
         int error = errno;
 

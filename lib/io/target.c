@@ -23,18 +23,12 @@
  * Every call is repeated after EINTR, and its failure is an error that no later
  * success takes back.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* copy_file_range, sync_file_range */
-#endif
 #include "lib/io/target.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/timings.h"
 #include "lib/io/digest.h"
@@ -83,15 +77,6 @@ enum mf_status mf_target_check_stop(struct mf_env *env,
     return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "interrupted");
 }
 
-/* Another process that shares our end of the pipe may have made it
- * non-blocking. */
-static void wait_until_writable(int fd)
-{
-    struct pollfd ready = { .fd = fd, .events = POLLOUT };
-
-    poll(&ready, 1, -1); /* a signal ends it as well */
-}
-
 /* A file system that answers 0 to a write would have us repeat it for ever. */
 static ssize_t refuse_zero(ssize_t wrote)
 {
@@ -121,7 +106,7 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
 
         wrote = refuse_zero(write(target->fd, bytes, size));
         if (wrote < 0 && errno == EAGAIN)
-            wait_until_writable(target->fd);
+            mf_system_wait_writable(target->fd);
         else if (wrote < 0 && errno != EINTR)
             return mf_target_fail(env, target, target->streamed, "written");
         wrote = wrote < 0 ? 0 : wrote;
@@ -151,12 +136,8 @@ static void count_written(struct mf_env *env, struct mf_target *target,
         atomic_fetch_add_explicit(&target->written, size, memory_order_relaxed);
 
     env->io.bytes_written += size;
-#if defined(SYNC_FILE_RANGE_WRITE)
     if (before / WRITE_BACK != (before + size) / WRITE_BACK)
-        sync_file_range(target->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-#else
-    (void)before;
-#endif
+        mf_system_write_back(target->fd);
 }
 
 static enum mf_status write_all(struct mf_env *env, struct mf_target *target,
@@ -206,10 +187,8 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
                       uint64_t offset, const struct mf_source *source,
                       uint64_t from, size_t size)
 {
-#if defined(__linux__)
-    off_t in = (off_t)from, out = (off_t)offset;
     struct mf_timed timed;
-    ssize_t moved;
+    size_t moved;
 
     /* The kernel would copy the file's own bytes, not those that an overlay
      * shows in their place. */
@@ -219,18 +198,13 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
         size > target->size - offset)
         return 0;
     timed = mf_timed_begin(env, MF_PHASE_WRITE);
-    MF_AGAIN(moved,
-             copy_file_range(source->fd, &in, target->fd, &out, size, 0));
+    moved = mf_system_copy(source->fd, from, target->fd, offset, size);
     if (moved > 0) {
-        env->io.bytes_read += (uint64_t)moved;
-        count_written(env, target, (uint64_t)moved);
+        env->io.bytes_read += moved;
+        count_written(env, target, moved);
     }
     mf_timed_end(env, timed);
-    return moved > 0 ? (size_t)moved : 0;
-#else
-    (void)env, (void)target, (void)offset, (void)source, (void)from, (void)size;
-    return 0;
-#endif
+    return moved;
 }
 
 static enum mf_status read_back(struct mf_env *env,

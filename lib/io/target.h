@@ -21,9 +21,9 @@
 #define MF_LIB_TARGET_H
 
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 #include "lib/io/source.h"
+#include "lib/io/system.h"
 #include "lib/io/temporary.h"
 
 /* How a file that is not whole yet is called, and what becomes of one that is

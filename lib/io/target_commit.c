@@ -24,59 +24,30 @@
  * file that appeared with 0600 and was killed before chmod would have taken a
  * shared model from its readers.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* renameat2 */
-#endif
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/signals.h"
 #include "lib/base/timings.h"
 #include "lib/io/journal.h"
 #include "lib/io/target_parts.h"
 
-#if defined(__linux__)
-#include <sys/xattr.h>
-#endif
-
 /* ---- mode and owner ---- */
-
-#if defined(__linux__)
-/* Access lists and security labels are extended attributes.  One that we may
- * not set was not ours to pass on. */
-static void copy_attributes(int from, int to)
-{
-    char names[4096], value[4096];
-    ssize_t size = flistxattr(from, names, sizeof(names));
-
-    for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1) {
-        ssize_t bytes = fgetxattr(from, names + at, value, sizeof(value));
-
-        if (bytes >= 0)
-            (void)fsetxattr(to, names + at, value, (size_t)bytes, 0);
-    }
-}
-#endif
 
 /* Owner, mode and attributes of the file that is replaced. */
 static int copy_rights(struct mf_target *target)
 {
     const struct stat *old = &target->old;
-    int result;
+    struct stat status;
+    int result, fd;
 
     assert(!target->is_new);
     MF_AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
     /* Without the owner, no set-user-ID: it would lend our rights. */
     MF_AGAIN(result,
              fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
-#if defined(__linux__)
-    struct stat status;
-    int fd;
-
     if (result != 0)
         return result;
     MF_AGAIN(fd,
@@ -84,10 +55,9 @@ static int copy_rights(struct mf_target *target)
                     O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd >= 0) {
         if (fstat(fd, &status) == 0 && mf_target_is_old(target, &status))
-            copy_attributes(fd, target->fd);
+            mf_system_copy_attributes(fd, target->fd);
         close(fd);
     }
-#endif
     return result;
 }
 
@@ -158,22 +128,10 @@ static bool rename_over(const struct mf_target *target)
     return result == 0;
 }
 
-/* False with errno EINVAL, ENOSYS or EOPNOTSUPP where the kernel or the file
- * system cannot. */
 static bool exchange_names(const struct mf_target *target)
 {
-#if defined(__linux__)
-    int result;
-
-    MF_AGAIN(result,
-             renameat2(target->folder, target->temporary.name, target->folder,
-                       mf_target_name(target), RENAME_EXCHANGE));
-    return result == 0;
-#else
-    (void)target;
-    errno = ENOSYS;
-    return false;
-#endif
+    return mf_system_exchange(target->folder, target->temporary.name,
+                              mf_target_name(target));
 }
 
 /* ---- the only file that may be replaced ---- */
@@ -311,7 +269,7 @@ enum mf_status mf_target_commit(struct mf_target *target)
     struct mf_env *env = target->env;
     struct mf_timed timed;
     enum mf_status status;
-    sigset_t before;
+    mf_signals before;
 
     assert(target->fd >= 0 || target->given);
     mf_signals_hold(&before);

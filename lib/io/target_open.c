@@ -23,15 +23,9 @@
  * Otherwise a reader of the folder could copy weights that will not be public,
  * or take half a file for a whole one.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* fallocate, faccessat with AT_EACCESS */
-#endif
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "lib/base/signals.h"
 #include "lib/base/timings.h"
@@ -95,7 +89,8 @@ static enum mf_status open_stream(struct mf_target *target)
     target->stream = true;
     do {
         target->fd = dash ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-                          : open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+                          : openat(AT_FDCWD, target->path,
+                                   O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (target->fd < 0 && errno != EINTR)
             return mf_target_fail(target->env, target, MF_NO_OFFSET, "opened");
         if (target->fd >= 0 && !dash &&
@@ -206,7 +201,7 @@ static int create_temporary(struct mf_target *target)
  * mf_env_abandon removes. */
 static enum mf_status open_temporary(struct mf_target *target)
 {
-    sigset_t before;
+    mf_signals before;
     int error;
 
     target->temporary.folder = target->folder;
@@ -230,26 +225,11 @@ static enum mf_status open_temporary(struct mf_target *target)
 
 /* ---- space ---- */
 
-/* Free bytes of the file system; UINT64_MAX where it does not report them.
- * Blocks that are reserved for root count only for root. */
-static uint64_t free_space(int fd)
-{
-    struct statvfs status;
-    uint64_t blocks, bytes;
-    int result;
-
-    MF_AGAIN(result, fstatvfs(fd, &status));
-    if (result != 0 || status.f_blocks == 0)
-        return UINT64_MAX;
-    blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail;
-    return mf_mul(blocks, status.f_frsize, &bytes) ? bytes : UINT64_MAX;
-}
-
 /* Asked before anything is allocated: a preallocation that fails has filled the
  * disk for a moment, and other processes would fail to write. */
 static enum mf_status check_space(const struct mf_target *target, uint64_t size)
 {
-    uint64_t space = free_space(target->fd);
+    uint64_t space = mf_system_free_space(target->fd);
 
     if (size <= space)
         return MF_OK;
@@ -264,8 +244,9 @@ static enum mf_status check_space(const struct mf_target *target, uint64_t size)
 enum mf_status mf_target_check_space(const struct mf_target *target,
                                      uint64_t size)
 {
-    uint64_t space =
-        target->stream || target->given ? UINT64_MAX : free_space(target->fd);
+    uint64_t space = target->stream || target->given
+                         ? UINT64_MAX
+                         : mf_system_free_space(target->fd);
 
     if (size <= space)
         return MF_OK;
@@ -292,19 +273,9 @@ static enum mf_status fail_to_allocate(const struct mf_target *target)
 /* A full disk is found now, not after an hour of work. */
 static enum mf_status allocate(struct mf_target *target)
 {
-    int result;
-
-    if (target->size == 0)
-        return MF_OK;
-#if defined(__linux__)
-    MF_AGAIN(result, fallocate(target->fd, 0, 0, (off_t)target->size));
-    if (result == 0)
-        return MF_OK;
-    if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return fail_to_allocate(target);
-#endif
-    MF_AGAIN(result, ftruncate(target->fd, (off_t)target->size));
-    return result == 0 ? MF_OK : fail_to_allocate(target);
+    return target->size == 0 || mf_system_allocate(target->fd, target->size)
+               ? MF_OK
+               : fail_to_allocate(target);
 }
 
 /* ---- opening ---- */

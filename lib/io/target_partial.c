@@ -13,9 +13,7 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/io/target_parts.h"
 #include "lib/io/worklog.h"

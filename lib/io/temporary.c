@@ -16,18 +16,12 @@
  * O_TMPFILE would need no cleaning up, but linkat(2) cannot give such a file a
  * name that exists, and many network file systems do not have it.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* renameat2 */
-#endif
 #include "lib/io/temporary.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "lib/io/path.h"
 
@@ -41,28 +35,11 @@ void mf_temporary_name(struct mf_temporary *temporary, const char *name)
              (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
 }
 
-/* Where the kernel or the file system cannot refuse to replace, a look before
- * the rename has to do. */
 bool mf_temporary_rename_new(const struct mf_temporary *temporary,
                              const char *name)
 {
-    int folder = temporary->folder, result;
-    struct stat status;
-
     assert(*temporary->name && *name);
-#if defined(__linux__)
-    MF_AGAIN(result, renameat2(folder, temporary->name, folder, name,
-                               RENAME_NOREPLACE));
-    if (result == 0 ||
-        (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
-        return result == 0;
-#endif
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        errno = EEXIST;
-        return false;
-    }
-    MF_AGAIN(result, renameat(folder, temporary->name, folder, name));
-    return result == 0;
+    return mf_system_rename_new(temporary->folder, temporary->name, name);
 }
 
 void mf_temporary_enlist(struct mf_env *env, struct mf_temporary *temporary)

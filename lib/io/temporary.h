@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "lib/base/heap.h"
+#include "lib/io/system.h"
 
 /* Must not move while it is in the list. */
 struct mf_temporary {

@@ -13,19 +13,13 @@
  * never reached the disk.  So a record that ends in zeros, with nothing but
  * zeros after it, counts as incomplete, too; a checksum is never zero.
  */
-#if defined(__linux__)
-#define _DEFAULT_SOURCE /* flock */
-#endif
 #include "lib/io/worklog.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -100,11 +94,11 @@ const char *mf_worklog_distrust(const struct stat *status)
         return "is a symbolic link";
     if (!S_ISREG(status->st_mode))
         return "is not a regular file";
-    if (status->st_uid != geteuid())
+    if (MF_SYSTEM_HAS_OWNERS && status->st_uid != geteuid())
         return "belongs to another user";
     if (status->st_nlink != 1)
         return "has another name as well";
-    if ((status->st_mode & 07777) != 0600)
+    if (MF_SYSTEM_HAS_OWNERS && (status->st_mode & 07777) != 0600)
         return "has other permissions than 0600";
     return NULL;
 }
@@ -197,12 +191,11 @@ static enum mf_status lock(struct mf_worklog *log, bool *here)
 {
     struct stat status, there;
     const char *why;
-    int result;
+    bool locked = mf_system_lock(log->fd);
 
-    MF_AGAIN(result, flock(log->fd, LOCK_EX | LOCK_NB));
-    if (result != 0 && errno != EWOULDBLOCK)
+    if (!locked && errno != EWOULDBLOCK)
         return fail(log, "locked");
-    if (result != 0)
+    if (!locked)
         return mf_fail(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "another process is writing '%s'",
                        quoted(log->path).text);
@@ -250,7 +243,7 @@ static void own(struct mf_worklog *log)
 enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
                                bool restart, struct mf_worklog *out)
 {
-    sigset_t before;
+    mf_signals before;
 
     *out = (struct mf_worklog)MF_WORKLOG_NONE;
     out->env = env;
@@ -270,7 +263,7 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
 enum mf_status mf_worklog_begin(struct mf_worklog *log,
                                 const struct mf_work_record *record)
 {
-    sigset_t before;
+    mf_signals before;
 
     mf_signals_hold(&before);
     own(log);

@@ -19,8 +19,7 @@
 #ifndef MF_LIB_WORKLOG_H
 #define MF_LIB_WORKLOG_H
 
-#include <sys/stat.h>
-
+#include "lib/io/system.h"
 #include "lib/io/temporary.h"
 
 #define MF_WORKLOG_SUFFIX ".resume"
@@ -92,8 +91,7 @@ void mf_worklog_close(struct mf_worklog *log);
 
 /* "'path' cannot be resumed: WHAT": what was kept does not fit. */
 enum mf_status mf_worklog_refuse(struct mf_env *env, const char *path,
-                                 const char *what, ...)
-    __attribute__((format(printf, 3, 4)));
+                                 const char *what, ...) MF_PRINTF(3, 4);
 
 /* ".NAME" and a suffix; false where that would be too long. */
 bool mf_worklog_name(const char *name, const char *suffix,

@@ -5,7 +5,7 @@
 #include "lib/lanes/isa.h"
 
 #include <string.h>
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 #include <cpuid.h>
 #include <stdatomic.h>
 #endif
@@ -14,7 +14,7 @@
 
 const struct mf_isa mf_isas[] = {
     { "portable" },
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
     { "avx2" },
     { "avx512" },
 #endif
@@ -36,7 +36,7 @@ LANE(mf_range)
 LANE(mf_xxh3_add)
 LANE(mf_product)
 
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 /* Conversion of halves: every processor with AVX2 has it, but no rule says so.
  * clang's __builtin_cpu_supports does not know its name.  A virtual machine
  * takes many microseconds for the answer, so it is asked once. */
@@ -56,7 +56,7 @@ static bool has_f16c(void)
 
 bool mf_isa_runs(const struct mf_isa *isa)
 {
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
     __builtin_cpu_init();
     if (strcmp(isa->name, "avx2") == 0)
         return __builtin_cpu_supports("avx2") && has_f16c();

@@ -16,6 +16,12 @@
 
 #include "lib/base/error.h"
 
+/* Not on Windows, where gcc may put 32 bytes of AVX on a stack that it aligns
+ * to 16. */
+#if defined(__x86_64__) && !defined(_WIN32) && !defined(MF_PORTABLE)
+#define MF_X86_64
+#endif
+
 /* A pattern of bits: those of mask are as in value. */
 struct mf_bits {
     uint64_t mask, value;
@@ -70,7 +76,7 @@ struct mf_isa {
 /* How many there are, and the table of a loop for all of them, in the order of
  * mf_isas.  Each loop has a table of its own: a program that computes digests
  * is linked without the loops that look for NaN. */
-#if defined(__x86_64__)
+#if defined(MF_X86_64)
 #define MF_ISAS 3
 #define MF_LANES(loop)                                                         \
     {                                                                          \

@@ -9,10 +9,10 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/str.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"
 #include "lib/model/index_json.h"

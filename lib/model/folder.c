@@ -6,13 +6,11 @@
  * are shards of one.  No file is opened.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/sort.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/model.h"
 #include "lib/model/split.h"
 

@@ -4,6 +4,8 @@
  */
 #include "lib/model/inflate.h"
 
+#if !defined(MF_NO_ZLIB)
+
 #include <limits.h>
 
 #include "lib/base/kept.h"
@@ -93,3 +95,27 @@ void mf_inflate_end(struct mf_inflate *own)
         inflateEnd(&own->z);
     own->env = NULL;
 }
+
+#else
+
+bool mf_inflate_begin(struct mf_inflate *own, struct mf_env *env)
+{
+    (void)own, (void)env;
+    return false;
+}
+
+enum mf_inflated mf_inflate_step(struct mf_inflate *own, const uint8_t *in,
+                                 size_t *in_size, uint8_t *out,
+                                 size_t *out_size)
+{
+    (void)own, (void)in, (void)out;
+    *in_size = *out_size = 0;
+    return MF_INFLATE_BAD;
+}
+
+void mf_inflate_end(struct mf_inflate *own)
+{
+    (void)own;
+}
+
+#endif

@@ -5,11 +5,16 @@
  * zlib asks for its state when it begins and for its window of 32 KiB when a
  * stream goes on over several calls: some 40 KiB, which count and are limited
  * like all others.
+ *
+ * A build with MF_NO_ZLIB unpacks nothing: members that are compressed are a
+ * finding of their archive, and nobody gets here.
  */
 #ifndef MF_LIB_INFLATE_H
 #define MF_LIB_INFLATE_H
 
+#if !defined(MF_NO_ZLIB)
 #include <zlib.h>
+#endif
 
 #include "lib/base/heap.h"
 
@@ -18,7 +23,9 @@
 /* All zero: not begun. */
 struct mf_inflate {
     struct mf_env *env;
+#if !defined(MF_NO_ZLIB)
     z_stream z;
+#endif
     struct {
         void *at;
         size_t size;

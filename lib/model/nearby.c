@@ -5,10 +5,10 @@
 #include "lib/model/nearby.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "lib/io/given.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/pending.h"
 
 bool mf_nearby_on_disk(const struct mf_model *model)
@@ -44,7 +44,7 @@ bool mf_nearby_exists(const struct mf_model *model, const char *path)
     bool exists;
 
     if (!model->given)
-        return access(path, F_OK) == 0;
+        return faccessat(AT_FDCWD, path, F_OK, 0) == 0;
     mf_clear_error(model->env);
     exists = mf_given_open(model->given, path, &source) == MF_OK ||
              model->env->error.system != ENOENT;

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/index_json.h"
 #include "lib/model/model.h"
 #include "lib/model/nearby.h"

@@ -18,12 +18,11 @@
 #include "lib/model/pending.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/model.h"
 
 /* ---- trust ---- */

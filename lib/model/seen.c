@@ -6,15 +6,13 @@
  * meanwhile, the output has what was in it before, and nobody notices.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/io/system.h"
 #include "lib/model/steady.h"
 
 /* No tokenizer has more bytes.  A larger file counts as changed whenever

@@ -8,9 +8,9 @@
  * again.  What the file has and is not read is chosen by name likewise.
  */
 #include <assert.h>
-#include <fnmatch.h>
 #include <string.h>
 
+#include "lib/io/system.h"
 #include "lib/model/model.h"
 #include "lib/program.h"
 

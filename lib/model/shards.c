@@ -18,10 +18,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/nearby.h"

@@ -6,6 +6,13 @@
 
 #include "lib/profile/view.h"
 
+/* A module of WebAssembly cannot see who called it. */
+#if defined(__wasi__)
+#define CALLER NULL
+#else
+#define CALLER __builtin_return_address(0)
+#endif
+
 /* In front of every block; as large as the strictest alignment. */
 union header {
     uint64_t tag;
@@ -37,8 +44,7 @@ static void *resize(void *user, void *block, size_t old_size, size_t new_size)
         inner->resize(inner->user, header, old_all, new_size + sizeof(*header));
     if (!header)
         return NULL;
-    header->tag = mf_profile_change(profile, tag, old_size, new_size,
-                                    __builtin_return_address(0));
+    header->tag = mf_profile_change(profile, tag, old_size, new_size, CALLER);
     if (!profile->first)
         profile->first = header;
     return header + 1;

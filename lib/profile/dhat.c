@@ -7,12 +7,10 @@
  * counts instructions.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/io/sink.h"
+#include "lib/io/system.h"
 #include "lib/io/target.h"
 #include "lib/profile/view.h"
 
@@ -168,8 +166,8 @@ static enum mf_status refuse(struct mf_env *env, const char *path,
 static bool is_profile(const char *path, off_t size)
 {
     char start[sizeof(beginning) - 1];
-    int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    int fd = openat(AT_FDCWD, path,
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     bool is_one =
         size == 0 || (fd >= 0 && mf_fd_read(fd, 0, start, sizeof(start)) &&
                       memcmp(start, beginning, sizeof(start)) == 0);

@@ -10,11 +10,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/model/nearby.h"
 #include "lib/program.h"
 

@@ -10,13 +10,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/signals.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 
 struct mf_stage_name {
     struct mf_stage_name *next;
@@ -59,8 +57,8 @@ static enum mf_status check_path(const struct mf_stage *stage)
     if (!S_ISDIR(status.st_mode))
         return mf_fail(stage->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "'%s' exists and is not a folder", mf_quote(path).text);
-    if (rmdir(stage->path) == 0)
-        return mkdir(stage->path, status.st_mode & 07777) == 0
+    if (unlinkat(AT_FDCWD, stage->path, AT_REMOVEDIR) == 0)
+        return mkdirat(AT_FDCWD, stage->path, status.st_mode & 07777) == 0
                    ? MF_OK
                    : fail(stage, "written");
     return mf_fail(stage->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
@@ -102,7 +100,7 @@ static bool is_named(const struct mf_stage *stage)
 enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
                               struct mf_stage *out)
 {
-    sigset_t before;
+    mf_signals before;
     int made;
 
     *out = (struct mf_stage)MF_STAGE_NONE;
@@ -273,7 +271,7 @@ static enum mf_status sync_folders(const struct mf_stage *stage)
 enum mf_status mf_stage_commit(struct mf_stage *stage)
 {
     const char *name = mf_base_name(stage->path);
-    sigset_t before;
+    mf_signals before;
     int result;
 
     if (sync_folders(stage) != MF_OK)

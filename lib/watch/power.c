@@ -12,15 +12,13 @@
  * which one package cannot be read is left out; the next one covers its time.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/decimal.h"
+#include "lib/io/system.h"
 #include "lib/watch/energy.h"
 
 #define NOTHING    "unavailable (no energy counter)"

@@ -4,10 +4,9 @@
  */
 #include "lib/watch/self.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
+
+#include "lib/io/system.h"
 
 /* /proc/self/status: usually 1.5 KB, of lines "RssAnon:\t     152 kB".  False
  * if it cannot be read, or does not fit. */

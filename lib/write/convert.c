@@ -293,7 +293,7 @@ static enum mf_status check_replaced(const struct mf_outputs *outputs)
 static enum mf_status commit(struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
-    sigset_t before;
+    mf_signals before;
     size_t done = 0;
 
     if (outputs->resume)

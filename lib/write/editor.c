@@ -6,10 +6,9 @@
  * what it is applied to.  An interrupted edit is finished first, with its
  * journal, and only by somebody who has the lock.
  */
-#include <unistd.h>
-
 #include "lib/base/inputs.h"
 #include "lib/base/options.h"
+#include "lib/io/system.h"
 #include "lib/model/pending.h"
 #include "lib/write/edit.h"
 

@@ -22,12 +22,11 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/inputs.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/write/convert.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -299,7 +298,7 @@ static enum mf_status remove_file(struct mf_env *env, const char *path,
             "the file that was read",
             mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
             mf_quote((struct mf_str){ path, strlen(path) }).text);
-    if (unlink(path) == 0)
+    if (unlinkat(AT_FDCWD, path, 0) == 0)
         return MF_OK;
     return mf_fail_system(
         env, MF_ERR_OUTPUT, MF_NO_OFFSET, errno,

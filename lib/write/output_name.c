@@ -7,10 +7,10 @@
  * files of somebody else, so a name never leads out of its folder.
  */
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "lib/hub/hub.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/program.h"
 #include "lib/write/convert.h"
 

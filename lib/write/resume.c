@@ -19,11 +19,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

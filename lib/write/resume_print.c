@@ -17,11 +17,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "lib/derive/derive.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/io/system.h"
 #include "lib/write/resume_parts.h"
 
 /* "MFWORK2\n" in the file. */
@@ -214,7 +214,7 @@ static enum mf_status add_old_files(struct mf_digest *digest,
         }
         add_word(digest, status.st_ino);
         add_word(digest, (uint64_t)status.st_size);
-        add_word(digest, (uint64_t)status.st_mtime);
+        add_word(digest, (uint64_t)status.st_mtim.tv_sec);
     }
     return MF_OK;
 }
