@@ -37,7 +37,7 @@ link() {
         esac
     done
     $cc $objects $(find "$build/cli" -name '*.o' ! -name version.o) \
-        "$build/libmodelfile.a" $libs -o "$work/modelfile"
+        "$build/objects.a" $libs -o "$work/modelfile"
 }
 check "the program links without zlib" link
 
