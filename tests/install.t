@@ -151,6 +151,55 @@ below() {
 }
 check_empty "below DESTDIR the list is left alone" below
 
+# ---- as docs/embedding.md has it for CMake and Meson
+
+# snippet WORD: the lines of the block of code that begins after "With WORD:".
+snippet() {
+    awk -v begin="With $1:" '
+        $0 == begin { wanted = 1 }
+        wanted && /^```/ { if (inside) exit; inside = 1; next }
+        inside' docs/embedding.md
+}
+
+# built FOLDER COMMAND...: with the library below $dir/own; what it says.
+built() {
+    (
+        cd "$dir/$1" || exit
+        shift
+        export PKG_CONFIG_PATH="$dir/own/lib/pkgconfig" CC="$cc"
+        unset MAKEFLAGS MFLAGS MAKELEVEL
+        "$@"
+    )
+}
+with_cmake() {
+    mkdir "$dir/cmake" && cp "$dir/example.c" "$dir/cmake/program.c" || return
+    {
+        echo 'cmake_minimum_required(VERSION 3.13)'
+        echo 'project(program C)'
+        echo 'add_executable(program program.c)'
+        snippet CMake
+    } >"$dir/cmake/CMakeLists.txt"
+    built cmake cmake -S . -B made && built cmake cmake --build made &&
+        runs env LD_LIBRARY_PATH="$dir/own/lib" "$dir/cmake/made/program"
+}
+with_meson() {
+    mkdir "$dir/meson" && cp "$dir/example.c" "$dir/meson/program.c" || return
+    {
+        echo "project('program', 'c')"
+        snippet Meson
+    } >"$dir/meson/meson.build"
+    built meson meson setup made && built meson meson compile -C made &&
+        runs env LD_LIBRARY_PATH="$dir/own/lib" "$dir/meson/made/program"
+}
+for tool in cmake meson; do
+    if command -v $tool >/dev/null && command -v pkg-config >/dev/null; then
+        check "a program of $tool finds the library, and runs" with_$tool
+    else
+        skip "a program of $tool finds the library, and runs" \
+            "$tool is not installed"
+    fi
+done
+
 # ---- what building lacks
 
 cat >"$dir/without" <<END
