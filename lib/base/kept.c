@@ -5,17 +5,17 @@
 #include "lib/base/kept.h"
 
 #include <assert.h>
-#include <sched.h>
+
+#include "lib/base/spin.h"
 
 void mf_kept_lock(struct mf_env *env)
 {
-    while (atomic_exchange_explicit(&env->keeping, true, memory_order_acquire))
-        sched_yield();
+    mf_spin_lock(&env->keeping);
 }
 
 void mf_kept_unlock(struct mf_env *env)
 {
-    atomic_store_explicit(&env->keeping, false, memory_order_release);
+    mf_spin_unlock(&env->keeping);
 }
 
 const void *mf_kept(struct mf_env *env, size_t index, mf_keep *make)

@@ -324,18 +324,7 @@ static int64_t source_read(const struct mf_source *source, uint64_t offset,
                : -1;
 }
 
-static uint64_t source_size(const struct mf_source *source)
-{
-    return source->size;
-}
-
-static void source_close(struct mf_source *source)
-{
-    (void)source;
-}
-
-static const struct mf_source_ops source_ops = { source_read, source_size, NULL,
-                                                 source_close, NULL };
+static const struct mf_source_ops source_ops = { .read = source_read };
 
 void mf_derived_open(const struct mf_derived *node, const char *name,
                      struct mf_source *out)

@@ -129,18 +129,7 @@ static int64_t read_preview(const struct mf_source *source, uint64_t offset,
     return (int64_t)size;
 }
 
-static uint64_t preview_size(const struct mf_source *source)
-{
-    return source->size;
-}
-
-static void close_preview(struct mf_source *source)
-{
-    (void)source;
-}
-
-static const struct mf_source_ops preview_ops = { read_preview, preview_size,
-                                                  NULL, close_preview, NULL };
+static const struct mf_source_ops preview_ops = { .read = read_preview };
 
 /* ---- validating it ---- */
 

@@ -123,17 +123,6 @@ static int64_t file_read(const struct mf_source *source, uint64_t offset,
     return read_given(file->set, &file->source, offset, buffer, size, io);
 }
 
-/* The program vouches for it. */
-static uint64_t size_now(const struct mf_source *source)
-{
-    return source->size;
-}
-
-static void keep_open(struct mf_source *source)
-{
-    (void)source;
-}
-
 static void file_close(struct mf_source *source)
 {
     struct given_file *file = source->user;
@@ -142,12 +131,12 @@ static void file_close(struct mf_source *source)
     mf_release(file->set->env, file, sizeof(*file));
 }
 
-static const struct mf_source_ops first_ops = { first_read, size_now, NULL,
-                                                keep_open, NULL };
-static const struct mf_source_ops borrowed_ops = { file_read, size_now, NULL,
-                                                   keep_open, NULL };
-static const struct mf_source_ops file_ops = { file_read, size_now, NULL,
-                                               file_close, &borrowed_ops };
+/* That they do not change is for the program to see to. */
+static const struct mf_source_ops first_ops = { .read = first_read };
+static const struct mf_source_ops borrowed_ops = { .read = file_read };
+static const struct mf_source_ops file_ops = { .read = file_read,
+                                               .close = file_close,
+                                               .borrowed = &borrowed_ops };
 
 /* ---- the set ---- */
 

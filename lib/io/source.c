@@ -106,11 +106,6 @@ static void file_close(struct mf_source *source)
         close(source->overlay.fd);
 }
 
-static void keep_open(struct mf_source *source)
-{
-    (void)source;
-}
-
 static int64_t memory_read(const struct mf_source *source, uint64_t offset,
                            void *buffer, size_t size, struct mf_io_stats *io)
 {
@@ -129,19 +124,15 @@ static int64_t memory_read(const struct mf_source *source, uint64_t offset,
     return (int64_t)size;
 }
 
-static uint64_t memory_size_now(const struct mf_source *source)
-{
-    return source->size;
-}
-
-static const struct mf_source_ops borrowed_ops = { file_read, file_size_now,
-                                                   file_times_now, keep_open,
-                                                   NULL };
-static const struct mf_source_ops file_ops = { file_read, file_size_now,
-                                               file_times_now, file_close,
-                                               &borrowed_ops };
-static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
-                                                 NULL, keep_open, NULL };
+static const struct mf_source_ops borrowed_ops = {
+    .read = file_read, .size_now = file_size_now, .times_now = file_times_now
+};
+static const struct mf_source_ops file_ops = { .read = file_read,
+                                               .size_now = file_size_now,
+                                               .times_now = file_times_now,
+                                               .close = file_close,
+                                               .borrowed = &borrowed_ops };
+static const struct mf_source_ops memory_ops = { .read = memory_read };
 
 /* What a path leads to if not to a regular file. */
 static const char *kind_of(mode_t mode)
@@ -277,9 +268,20 @@ enum mf_status mf_source_open_beginning(struct mf_env *env, const char *name,
 
 void mf_source_close(struct mf_source *source)
 {
-    if (source->ops)
+    if (source->ops && source->ops->close)
         source->ops->close(source);
     source->ops = NULL;
+}
+
+uint64_t mf_source_size_now(const struct mf_source *source)
+{
+    return source->ops->size_now ? source->ops->size_now(source) : source->size;
+}
+
+struct mf_source_times mf_source_times_now(const struct mf_source *source)
+{
+    return source->ops->times_now ? source->ops->times_now(source)
+                                  : source->times;
 }
 
 static int64_t shut_read(const struct mf_source *source, uint64_t offset,
@@ -290,8 +292,7 @@ static int64_t shut_read(const struct mf_source *source, uint64_t offset,
     return -1;
 }
 
-static const struct mf_source_ops shut_ops = { shut_read, memory_size_now, NULL,
-                                               keep_open, NULL };
+static const struct mf_source_ops shut_ops = { .read = shut_read };
 
 void mf_source_shut(struct mf_source *source)
 {
@@ -422,10 +423,10 @@ struct mf_source_id mf_source_identify(const struct mf_source *source)
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source)
 {
-    uint64_t now = source->ops->size_now(source);
+    uint64_t now = mf_source_size_now(source);
 
-    if (now == source->size && source->ops->times_now &&
-        source->ops->times_now(source).written != source->times.written)
+    if (now == source->size &&
+        mf_source_times_now(source).written != source->times.written)
         return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                        "the file was written to while it was read");
     if (now == source->size)
@@ -442,10 +443,8 @@ enum mf_status mf_source_steady(struct mf_env *env, struct mf_source *source,
     struct mf_source_times now;
 
     *touched = false;
-    if (!source->ops->times_now)
-        return mf_source_unchanged(env, source);
     /* Asked for first: a change after this is found the next time. */
-    now = source->ops->times_now(source);
+    now = mf_source_times_now(source);
     if (mf_source_unchanged(env, source) != MF_OK)
         return env->error.status;
     *touched = now.changed != source->times.changed;

@@ -51,13 +51,14 @@ struct mf_source_ops {
      * memory: bytes that are computed of others were counted with those. */
     int64_t (*read)(const struct mf_source *source, uint64_t offset,
                     void *buffer, size_t size, struct mf_io_stats *io);
-    /* The size now, to compare with the one at opening. */
+    /* The size and the times now, to compare with those at opening; NULL: they
+     * never change. */
     uint64_t (*size_now)(const struct mf_source *source);
-    /* The times now; NULL: never changes. */
     struct mf_source_times (*times_now)(const struct mf_source *source);
+    /* NULL: there is nothing to close. */
     void (*close)(struct mf_source *source);
-    /* The same for a borrowed source, which close leaves open; NULL: close does
-     * nothing as it is. */
+    /* The same without close, for a source that is borrowed; NULL: close is
+     * NULL as it is. */
     const struct mf_source_ops *borrowed;
 };
 
@@ -123,6 +124,9 @@ enum mf_status mf_source_open_beginning(struct mf_env *env, const char *name,
 /* Also closes the overlay's file.  A source that was never opened (all zero)
  * may be closed, too. */
 void mf_source_close(struct mf_source *source);
+
+uint64_t mf_source_size_now(const struct mf_source *source);
+struct mf_source_times mf_source_times_now(const struct mf_source *source);
 
 /* Closes it, and leaves one of which nothing can be read. */
 void mf_source_shut(struct mf_source *source);

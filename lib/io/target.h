@@ -77,11 +77,12 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
 /* Whether the path is standard output: see mf_env_use_dash. */
 bool mf_target_is_dash(const struct mf_env *env, const char *path);
 
-/* The same for a program that takes the bytes; given must live as long. */
-enum mf_status mf_target_open_given(struct mf_env *env, const char *name,
-                                    uint64_t size,
-                                    const struct mf_output_ops *given,
-                                    struct mf_target *out);
+/* The same where a program may take the bytes: given, which must live as long,
+ * has a function `write` then. */
+enum mf_status mf_target_open_for(struct mf_env *env, const char *path,
+                                  uint64_t size, bool replace,
+                                  const struct mf_output_ops *given,
+                                  struct mf_target *out);
 
 /* MF_ERR_ARGUMENT where the struct of a program cannot be used; else a copy of
  * it, as this library knows it. */

@@ -37,22 +37,24 @@ static enum mf_status check(struct mf_env *env, const struct mf_target *target,
     return mf_target_fail(env, target, offset, what);
 }
 
-enum mf_status mf_target_open_given(struct mf_env *env, const char *name,
-                                    uint64_t size,
-                                    const struct mf_output_ops *given,
-                                    struct mf_target *out)
+enum mf_status mf_target_open_for(struct mf_env *env, const char *path,
+                                  uint64_t size, bool replace,
+                                  const struct mf_output_ops *given,
+                                  struct mf_target *out)
 {
     void *file = NULL;
     int result = 0;
 
+    if (!given->write)
+        return mf_target_open(env, path, size, replace, out);
     *out = (struct mf_target){ .env = env,
-                               .path = name,
+                               .path = path,
                                .size = size,
                                .folder = -1,
                                .fd = -1,
                                .stream = !given->read };
     if (given->begin)
-        result = given->begin(given->user, name, size, &file);
+        result = given->begin(given->user, path, size, &file);
     if (check(env, out, result, MF_NO_OFFSET, "begun") != MF_OK)
         return env->error.status;
     out->given = given;

@@ -280,7 +280,7 @@ static uint64_t unpacking_size_now(const struct mf_source *source)
 {
     const struct unpacking *unpacking = source->user;
 
-    return unpacking->file.ops->size_now(&unpacking->file);
+    return mf_source_size_now(&unpacking->file);
 }
 
 static struct mf_source_times
@@ -288,9 +288,7 @@ unpacking_times_now(const struct mf_source *source)
 {
     const struct unpacking *unpacking = source->user;
 
-    return unpacking->file.ops->times_now
-               ? unpacking->file.ops->times_now(&unpacking->file)
-               : source->times;
+    return mf_source_times_now(&unpacking->file);
 }
 
 static void unpacking_close(struct mf_source *source)
@@ -302,17 +300,17 @@ static void unpacking_close(struct mf_source *source)
     mf_release(unpacking->env, unpacking, sizeof(*unpacking));
 }
 
-static void keep_open(struct mf_source *source)
-{
-    (void)source;
-}
-
 static const struct mf_source_ops borrowed_ops = {
-    unpacking_read, unpacking_size_now, unpacking_times_now, keep_open, NULL
+    .read = unpacking_read,
+    .size_now = unpacking_size_now,
+    .times_now = unpacking_times_now,
 };
 static const struct mf_source_ops unpacking_ops = {
-    unpacking_read, unpacking_size_now, unpacking_times_now, unpacking_close,
-    &borrowed_ops
+    .read = unpacking_read,
+    .size_now = unpacking_size_now,
+    .times_now = unpacking_times_now,
+    .close = unpacking_close,
+    .borrowed = &borrowed_ops,
 };
 
 enum mf_status mf_stored_open(struct mf_env *env, struct mf_source *file,

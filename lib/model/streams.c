@@ -5,10 +5,10 @@
 #include "lib/model/streams.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <time.h>
 
 #include "lib/base/kept.h"
+#include "lib/base/spin.h"
 #include "lib/model/inflate.h"
 
 /* With zlib's 40 KiB, 48 KiB for a thread. */
@@ -42,18 +42,6 @@ struct mf_stream {
 };
 
 /* ---- which stream ---- */
-
-static void lock(struct mf_streams *streams)
-{
-    while (
-        atomic_exchange_explicit(&streams->locked, true, memory_order_acquire))
-        sched_yield();
-}
-
-static void unlock(struct mf_streams *streams)
-{
-    atomic_store_explicit(&streams->locked, false, memory_order_release);
-}
 
 /* What there is for a read, under the lock. */
 struct choice {
@@ -187,7 +175,7 @@ static bool acquire(struct mf_streams *streams, struct mf_stored *stored,
         const struct mf_unpacked *unpacked;
 
         *out = (struct access){ .stream = NULL };
-        lock(streams);
+        mf_spin_lock(&streams->locked);
         unpacked = mf_unpacked_find(&streams->unpacked, row);
         if (unpacked && !unpacked->again) {
             out->unpacked = *unpacked;
@@ -195,7 +183,7 @@ static bool acquire(struct mf_streams *streams, struct mf_stored *stored,
         } else {
             waits = choose_stream(streams, stored, row, read, out);
         }
-        unlock(streams);
+        mf_spin_unlock(&streams->locked);
         if (!waits)
             return out->stream || out->unpacked.ready;
         nanosleep(&moment, NULL);
@@ -204,9 +192,9 @@ static bool acquire(struct mf_streams *streams, struct mf_stored *stored,
 
 static void let_go(struct mf_streams *streams, struct mf_stream *stream)
 {
-    lock(streams);
+    mf_spin_lock(&streams->locked);
     stream->busy = false;
-    unlock(streams);
+    mf_spin_unlock(&streams->locked);
 }
 
 /* ---- unpacking ---- */
@@ -402,10 +390,10 @@ static void make_whole(struct mf_streams *streams, struct mf_stream *stream,
     if (!done && !made->again)
         mf_unpacked_drop(streams->env, made);
     stream->row = UINT32_MAX;
-    lock(streams);
+    mf_spin_lock(&streams->locked);
     place = mf_unpacked_find(&streams->unpacked, row);
     *place = *made;
-    unlock(streams);
+    mf_spin_unlock(&streams->locked);
 }
 
 static bool read_stream(struct mf_streams *streams, struct mf_stream *stream,

@@ -229,16 +229,14 @@ static uint64_t swapped_size_now(const struct mf_source *source)
 {
     const struct swapped *swapped = source->user;
 
-    return swapped->file.ops->size_now(&swapped->file);
+    return mf_source_size_now(&swapped->file);
 }
 
 static struct mf_source_times swapped_times_now(const struct mf_source *source)
 {
     const struct swapped *swapped = source->user;
 
-    return swapped->file.ops->times_now
-               ? swapped->file.ops->times_now(&swapped->file)
-               : source->times;
+    return mf_source_times_now(&swapped->file);
 }
 
 static void swapped_close(struct mf_source *source)
@@ -249,17 +247,17 @@ static void swapped_close(struct mf_source *source)
     mf_release(swapped->env, swapped, sizeof(*swapped));
 }
 
-static void keep_open(struct mf_source *source)
-{
-    (void)source;
-}
-
 static const struct mf_source_ops borrowed_ops = {
-    swapped_read, swapped_size_now, swapped_times_now, keep_open, NULL
+    .read = swapped_read,
+    .size_now = swapped_size_now,
+    .times_now = swapped_times_now,
 };
 static const struct mf_source_ops swapped_ops = {
-    swapped_read, swapped_size_now, swapped_times_now, swapped_close,
-    &borrowed_ops
+    .read = swapped_read,
+    .size_now = swapped_size_now,
+    .times_now = swapped_times_now,
+    .close = swapped_close,
+    .borrowed = &borrowed_ops,
 };
 
 enum mf_status mf_swapped_open(struct mf_env *env, struct mf_source *file,

@@ -114,18 +114,7 @@ static int64_t text_read(const struct mf_source *source, uint64_t offset,
     return (int64_t)size;
 }
 
-static uint64_t text_size_now(const struct mf_source *source)
-{
-    return source->size;
-}
-
-static void text_close(struct mf_source *source)
-{
-    (void)source;
-}
-
-static const struct mf_source_ops text_ops = { text_read, text_size_now, NULL,
-                                               text_close, NULL };
+static const struct mf_source_ops text_ops = { .read = text_read };
 
 enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
                                    struct mf_values **out)

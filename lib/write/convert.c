@@ -83,22 +83,13 @@ static uint64_t index_size(const struct mf_outputs *outputs)
     return sink.offset;
 }
 
-static enum mf_status open_target(struct mf_outputs *outputs, const char *path,
-                                  uint64_t size, bool replace,
-                                  struct mf_target *out)
-{
-    return outputs->given
-               ? mf_target_open_given(outputs->env, path, size, outputs->given,
-                                      out)
-               : mf_target_open(outputs->env, path, size, replace, out);
-}
-
 static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
 {
     if (!outputs->index_path)
         return MF_OK;
-    if (open_target(outputs, outputs->index_path, index_size(outputs), replace,
-                    &outputs->index) != MF_OK)
+    if (mf_target_open_for(outputs->env, outputs->index_path,
+                           index_size(outputs), replace, &outputs->given,
+                           &outputs->index) != MF_OK)
         return outputs->env->error.status;
     return fill_index(outputs);
 }
@@ -227,8 +218,9 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         struct mf_output *output = &outputs->output[i];
 
-        status = open_target(outputs, output->path, output->draft.file_size,
-                             replace, &output->target);
+        status = mf_target_open_for(outputs->env, output->path,
+                                    output->draft.file_size, replace,
+                                    &outputs->given, &output->target);
         output->target.expected = outputs->replaces;
         if (status == MF_OK && i == 0)
             status = mf_target_check_space(
@@ -385,9 +377,8 @@ enum mf_status mf_outputs_give(struct mf_outputs *outputs,
     if (what)
         return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "%s needs files as output, not functions", what);
-    outputs->given = &outputs->taken;
     return mf_target_check_given(outputs->env, options->output,
-                                 &outputs->taken);
+                                 &outputs->given);
 }
 
 /* A tensor is never cut. */

@@ -80,11 +80,10 @@ struct mf_outputs {
                             bits */
     struct mf_lora lora; /* is merged, where it has a model */
     char *base;          /* config.json of an adapter's model; or NULL */
-    struct mf_model *of_base;  /* that model, where it has tensors; or NULL */
-    struct mf_stage stage;     /* a folder that they are in, or none */
-    struct mf_restore restore; /* what else is in it */
-    const struct mf_output_ops *given; /* who takes them; NULL: files */
-    struct mf_output_ops taken;        /* what that is, as we know it */
+    struct mf_model *of_base;   /* that model, where it has tensors; or NULL */
+    struct mf_stage stage;      /* a folder that they are in, or none */
+    struct mf_restore restore;  /* what else is in it */
+    struct mf_output_ops given; /* takes them; without `write`: files do */
     char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
     size_t left_out; /* metadata keys that were dropped */

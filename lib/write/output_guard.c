@@ -239,7 +239,7 @@ enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
     enum mf_status status = MF_OK;
     struct mf_arena arena;
 
-    if (outputs->replaces || outputs->given)
+    if (outputs->replaces || outputs->given.write)
         return MF_OK;
     mf_arena_init(&arena, outputs->env);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
@@ -277,7 +277,7 @@ enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace)
 
     if (status == MF_OK) /* and whether there are codecs */
         status = mf_outputs_buffer_need(outputs, &buffer);
-    return status == MF_OK && !replace && !outputs->given
+    return status == MF_OK && !replace && !outputs->given.write
                ? check_absent(outputs)
                : status;
 }

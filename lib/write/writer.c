@@ -53,17 +53,6 @@ static enum mf_status plan(struct mf_writer *writer)
     return MF_OK;
 }
 
-static enum mf_status open_target(struct mf_writer *writer, const char *path)
-{
-    struct mf_output *output = &writer->output;
-    uint64_t size = output->draft.file_size;
-
-    return writer->given ? mf_target_open_given(writer->env, path, size,
-                                                writer->given, &output->target)
-                         : mf_target_open(writer->env, path, size,
-                                          writer->replace, &output->target);
-}
-
 /* If the path cannot be written the writer stays as it was, so that the program
  * can try another one. */
 enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
@@ -81,7 +70,9 @@ enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
     kept = mf_draft_text(draft, (struct mf_str){ path, strlen(path) });
     if (!kept.at ||
         (writer->stage == MF_WRITER_LISTING && plan(writer) != MF_OK) ||
-        open_target(writer, kept.at) != MF_OK)
+        mf_target_open_for(writer->env, kept.at, draft->file_size,
+                           writer->replace, &writer->given,
+                           &output->target) != MF_OK)
         return writer->env->error.status;
     if (mf_output_write_header(output) != MF_OK) {
         mf_target_abort(&output->target);
@@ -310,7 +301,7 @@ static enum mf_status fill_gaps(struct mf_writer *writer)
     uint64_t at = draft->data_offset;
     enum mf_status status = MF_OK;
 
-    if (!writer->given || writer->output.target.stream)
+    if (!writer->given.write || writer->output.target.stream)
         return pad_to(writer, draft->data_offset + draft->data_size);
     for (size_t i = 0; i < draft->tensor_count && status == MF_OK; i++) {
         const struct mf_draft_tensor *tensor = mf_draft_in_order(draft, i);

@@ -28,9 +28,8 @@ struct mf_writer {
     struct mf_output output;
     enum mf_writer_stage stage;
     bool replace;
-    const struct mf_output_ops *given; /* who takes the bytes; NULL: a file */
-    struct mf_output_ops taken;        /* what that is, as we know it */
-    struct mf_written *written;        /* of each tensor */
+    struct mf_output_ops given; /* takes the bytes; without `write`: a file */
+    struct mf_written *written; /* of each tensor */
     size_t written_count;
     size_t next;      /* tensor, in the order of the data, for push */
     uint64_t next_at; /* byte of it */

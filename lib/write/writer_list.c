@@ -40,7 +40,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
     options = &known;
 
     const struct mf_format *format = mf_format_to_write(options->format);
-    struct mf_output_ops taken = { 0 };
+    struct mf_output_ops given = { 0 };
     struct mf_writer *writer;
 
     mf_clear_error(env);
@@ -55,7 +55,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
                        "writing version %" PRIu32 " of %s is not supported",
                        options->version, format->name);
     if (options->output &&
-        mf_target_check_given(env, options->output, &taken) != MF_OK)
+        mf_target_check_given(env, options->output, &given) != MF_OK)
         return env->error.status;
     writer = mf_alloc(env, sizeof(*writer));
     if (!writer)
@@ -64,9 +64,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
     *writer = (struct mf_writer){ .env = env,
                                   .output.target = MF_TARGET_NONE,
                                   .replace = options->replace,
-                                  .taken = taken };
-    if (options->output)
-        writer->given = &writer->taken;
+                                  .given = given };
     mf_draft_init(&writer->output.draft, env, format);
     writer->output.draft.version = options->version;
     writer->output.draft.reserve = options->reserve;
