@@ -536,7 +536,7 @@ test: ## installs what is missing, builds, and runs every test (1 GB of disk)
 tests-built: all $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
-	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
+	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
 	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
 
 # What gcc's build runs again: it has threads, which clang's has only where there

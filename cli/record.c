@@ -106,14 +106,14 @@ bool record_open(struct run *run)
     }
     if (!take_room(run, record))
         return false;
-    record->on = open_folder(run);
+    record->open = open_folder(run);
     record->folder.buffers = (char *)(record->times.first + RECORD_TIMES);
-    return record->on;
+    return record->open;
 }
 
 void record_allow(struct sandbox *sandbox)
 {
-    if (the_record.on)
+    if (the_record.open)
         sandbox_allow_folder(sandbox, the_record.folder.path);
 }
 
@@ -129,8 +129,9 @@ void record_begin(struct run *run)
 {
     struct record *record = &the_record;
 
-    if (!record->on)
+    if (!record->open)
         return;
+    record->on = true;
     record->times.at = record->times.first;
     record->times.room = RECORD_TIMES;
     record->env = run->env;
@@ -200,10 +201,8 @@ void record_close(struct run *run)
     struct sha256_text fingerprint;
     bool dropped;
 
-    if (!record->on)
-        return;
-    if (!record->folder.sums) { /* there was no env to begin with */
-        if (record->folder.made)
+    if (!record->on) { /* there was no env to begin with */
+        if (record->open && record->folder.made)
             rmdir(record->folder.path);
         return;
     }

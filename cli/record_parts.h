@@ -15,8 +15,9 @@
 #define RECORD_TIMES ((size_t)1024)
 
 struct record {
-    bool on;  /* the folder is open */
-    bool own; /* samples are those of the command */
+    bool open; /* the folder is */
+    bool on;   /* so are the files */
+    bool own;  /* samples are those of the command */
     struct record_folder folder;
     struct record_file sums, latency, memory, results, other;
     uint64_t begun_us; /* since 1970 */

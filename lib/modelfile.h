@@ -692,7 +692,7 @@ struct mf_missed {
     struct mf_str name; /* terminated; as a tensor's, or a member's */
     const char *reason; /* why not: "a sparse tensor" */
     uint32_t shard;
-    uint64_t room[4];
+    uint32_t room; /* little, since a model keeps many of these */
 };
 
 /* In the order of the file. False unless index < missing_count. */
@@ -905,7 +905,7 @@ struct mf_meta {
                             NULL for a longer one: use mf_values_open */
     struct mf_span span; /* of the value in the file */
     uint32_t shard;
-    uint64_t room[4];
+    uint32_t room; /* little, since a model keeps many of these */
 };
 
 /* Metadata keys and values in the order of the file. False unless index <
@@ -1073,10 +1073,10 @@ struct mf_finding {
     enum mf_severity usual; /* what severity is without mf_validate_options */
     uint64_t offset;        /* in the shard's file, or MF_NO_OFFSET */
     uint32_t shard;
+    uint32_t room; /* little, since a model keeps many of these */
     struct mf_str
         tensor; /* the tensor it is about; at is NULL if it is not about one */
     const char *message; /* as in struct mf_error */
-    uint64_t room[4];
 };
 
 /* The findings in the order in which they were made; false after the last one

@@ -64,7 +64,7 @@ run() {
         --errors-for-leak-kinds=all --error-exitcode=99 --num-callers=24 \
         --child-silent-after-fork=yes \
         --suppressions="$dir/kept" --log-file="$dir/log" \
-        "$modelfile" "$@" >"$dir/out" 2>"$dir/err" || code=$?
+        "$dir/program" "$@" >"$dir/out" 2>"$dir/err" || code=$?
 }
 verdict() {
     [ "$code" = "$1" ] && [ ! -s "$dir/log" ] && return
@@ -90,6 +90,10 @@ each() {
         esac
     done
 }
+
+# Reading lines of 20 MB of debugging information takes longer than most
+# commands; functions keep their names.
+"${STRIP:-strip}" --strip-debug -o "$dir/program" "$modelfile"
 
 f=$fixtures
 d=$dir

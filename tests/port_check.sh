@@ -7,6 +7,8 @@
 #     run_port() { ...; }    runs the program with arguments, in $work/there
 #     . tests/port_check.sh
 #
+# without: groups of functions that are left out (see WITHOUT in the Makefile).
+#
 # tests/port.c is built for the system and for this one; both do the same, and
 # must print the same.
 
@@ -38,7 +40,7 @@ left() {
     ls -A "$work/there"
 }
 
-said=$(sh tests/port_build.sh "$system") || code=$?
+said=$(WITHOUT=${without:-} sh tests/port_build.sh "$system") || code=$?
 if [ "${code:-0}" -eq 77 ]; then
     skip "$system: the library does the same" "$said"
     finish

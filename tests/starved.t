@@ -36,7 +36,7 @@ cd "$dir/work" || exit
 
 # Whatever a run has changed.
 restore() {
-    rm -rf "$dir/tmp/"*
+    rm -rf "$dir/tmp/"* "$dir/record"
     diff -rq "$dir/begin" . >"$dir/diff" 2>&1 && return
     rm -rf "$dir/work/"* "$dir/work/".[!.]*
     cp -r "$dir/begin/." .
@@ -157,8 +157,8 @@ if [ -z "${QUICK:-}" ]; then
     starve convert --resume --force --threads 1 f16.gguf o.gguf
     starve quantize --resume --force --threads 2 f16.gguf o.gguf Q4_K_M
     json=yes
-    check "all from there on: info --record" all_refused + info --json \
-        --quiet --record "$dir/record" good-llama.gguf
+    check "all from there on: hash --record" all_refused + hash --json \
+        --quiet --record "$dir/record" --threads 2 f16.gguf
     starve info --dhat="$dir/profile" good-llama.gguf
     starve hash --dhat="$dir/profile" --threads 1 f16.gguf
     starve help

@@ -90,13 +90,15 @@ static void sweep_prefixes(const char *name, const uint8_t *bytes, size_t size)
 
 static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
 {
-    static const uint8_t masks[] = { 0xff, 0x01, 0x80, 0x20 };
+    /* The plain tests have two of them, and those under sanitizers the others:
+     * both find what a bit does, and it takes half of the time. */
+    static const uint8_t masks[] = { 0xff, 0x20 };
+    static const uint8_t quick_masks[] = { 0x80, 0x01 };
+    const uint8_t *mask = test_is_quick() ? quick_masks : masks;
     uint8_t *copy = malloc(size + 1);
     struct mf_model_info info = { 0 };
     /* All archives have most of their bytes in common. */
-    size_t count = strncmp(name, "bad-zip", 7) == 0 ? 1
-                   : test_is_quick()                ? 2
-                                                    : COUNT(masks);
+    size_t count = strncmp(name, "bad-zip", 7) == 0 ? 1 : COUNT(masks);
     size_t end = size;
 
     assert_non_null(copy);
@@ -107,7 +109,7 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
         end = (size_t)info.data_offset;
     for (size_t at = 0; at < end; at = next_place(bytes, end, at))
         for (size_t m = 0; m < count; m++) {
-            copy[at] = bytes[at] ^ masks[m];
+            copy[at] = bytes[at] ^ mask[m];
             try(copy, size, &info);
             copy[at] = bytes[at];
         }
