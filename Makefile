@@ -677,7 +677,8 @@ install: all ## into $(PREFIX), below DESTDIR
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 	    -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
-	    -e 's|@VERSION@|$(VERSION)|' -e 's|@THREADS@|$(THREADS)|' lib/modelfile.pc.in \
+	    -e 's|@VERSION@|$(VERSION)|' -e 's|@THREADS@|$(THREADS)|' \
+	    -e 's|@LIBZ@|$(SHAREDZ)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 	$(if $(DESTDIR),,@$(TELL_LOADER))
 

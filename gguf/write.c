@@ -90,8 +90,7 @@ static enum mf_status check_version(const struct mf_draft *draft)
                        "cannot write GGUF version %" PRIu32, draft->version);
     if (draft->big_endian && draft->version < 3)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian, which GGUF version %" PRIu32
-                       " does not allow",
+                       "a big-endian file needs GGUF version 3, not %" PRIu32,
                        draft->version);
     return MF_OK;
 }

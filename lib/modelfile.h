@@ -79,6 +79,7 @@
  * Structs that the library fills in end with room, which is 0 until a later
  * version has a member there: a program that was compiled before goes on, and
  * one that was compiled later finds 0.  So arrays of them keep their layout.
+ * Of some there are so many that the room is only what was padding.
  *
  * A library that was built without groups of functions (make WITHOUT=...) lacks
  * what docs/embedding.md lists; programs that call one of these do not link.
@@ -161,8 +162,8 @@ struct mf_error {
 struct mf_reason_info {
     const char *id;        /* "OUTPUT-EXISTS" */
     enum mf_status status; /* of such an error */
-    const char *meaning;   /* in a line */
-    uint64_t room[4];
+    uint32_t room;
+    const char *meaning; /* in a line */
 };
 
 /* All reasons for which a request is refused and a caller can ask for something
@@ -359,10 +360,11 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
  *     env = mf_env_new_with(NULL, features, 2);
  *
  * It has to be linked with -Wl,--gc-sections, which pkg-config --static says.
- * Files of a format that the env does not know are MF_ERR_FORMAT, and tensors
- * of a type that it has no codec for MF_ERR_UNSUPPORTED where numbers are asked
- * for. mf_kernel_find knows all codecs, and mf_format_at and mf_type_in all
- * formats, whatever the env knows. */
+ * Files of a format that the env does not know are MF_ERR_FORMAT, or where that
+ * is known by its first bytes (npy, zip, pickle) MF_ERR_UNSUPPORTED, and
+ * tensors of a type that it has no codec for MF_ERR_UNSUPPORTED where numbers
+ * are asked for. mf_kernel_find knows all codecs, and mf_format_at and
+ * mf_type_in all formats, whatever the env knows. */
 struct mf_feature;
 
 /* Like mf_env_new. Returns NULL also if one of the features is NULL. The order
@@ -692,7 +694,7 @@ struct mf_missed {
     struct mf_str name; /* terminated; as a tensor's, or a member's */
     const char *reason; /* why not: "a sparse tensor" */
     uint32_t shard;
-    uint32_t room; /* little, since a model keeps many of these */
+    uint32_t room;
 };
 
 /* In the order of the file. False unless index < missing_count. */
@@ -905,7 +907,7 @@ struct mf_meta {
                             NULL for a longer one: use mf_values_open */
     struct mf_span span; /* of the value in the file */
     uint32_t shard;
-    uint32_t room; /* little, since a model keeps many of these */
+    uint32_t room;
 };
 
 /* Metadata keys and values in the order of the file. False unless index <
@@ -1073,7 +1075,7 @@ struct mf_finding {
     enum mf_severity usual; /* what severity is without mf_validate_options */
     uint64_t offset;        /* in the shard's file, or MF_NO_OFFSET */
     uint32_t shard;
-    uint32_t room; /* little, since a model keeps many of these */
+    uint32_t room;
     struct mf_str
         tensor; /* the tensor it is about; at is NULL if it is not about one */
     const char *message; /* as in struct mf_error */
@@ -1140,11 +1142,11 @@ MF_API const char *mf_rule_skipped(const struct mf_model *model,
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */
     enum mf_severity severity; /* of the usual case */
-    const char *meaning;       /* in a line */
-    uint32_t readers; /* of enum mf_readers: those that an error breaks */
-    bool when_asked;  /* an error only for a reader that is asked for, for which
-                         a breach of the usual severity is one */
-    uint64_t room[4];
+    uint32_t room;
+    const char *meaning; /* in a line */
+    uint32_t readers;    /* of enum mf_readers: those that an error breaks */
+    bool when_asked; /* an error only for a reader that is asked for, for which
+                        a breach of the usual severity is one */
 };
 
 /* All rules: index from 0 until it returns false. */
@@ -1895,7 +1897,8 @@ MF_API bool mf_digest_at(size_t index, struct mf_digest_info *out);
 /* ---- Digests of a model's data --------------------------------------------
  */
 
-/* Computes the digest of each tensor's bytes in the file. digests has room for
+/* Computes the digest of each tensor's bytes, as mf_tensor_bytes reads them.
+ * digests has room for
  * tensor_count of them: that of tensor i is at i times the size of the kind.
  * Reads every byte once, on the env's threads, in buffers of at most 3 MiB in
  * total. MF_ERR_CORRUPT if a tensor is MF_TENSOR_DAMAGED. */
@@ -2434,7 +2437,7 @@ enum mf_watch_kind {
 struct mf_watch_threshold {
     uint64_t growth;  /* of the lowest value, from the first quarter to the last
                          one */
-    double per_round; /* of the slope */
+    double per_round; /* of the slope; not below 0 */
 };
 
 /* All zero is the default. */
@@ -2491,8 +2494,9 @@ struct mf_watch_count {
     double per_round;    /* how much the line through all values rises, by least
                             squares; exactly 0 if they are equal */
     uint64_t limit;      /* UINT64_MAX: none */
-    bool complete;       /* all rounds are over: without that nothing leaks */
-    bool leaks;
+    bool complete; /* all rounds are over, and the count was known in each:
+                      without that nothing leaks */
+    bool leaks;    /* or it has come to its limit */
     uint64_t rounds_left; /* of a leak, from high_water to the limit; UINT64_MAX
                              where there is no leak, or no limit */
     uint64_t room[4];

@@ -263,8 +263,8 @@ public:
     // Without memory get() is null, and what uses the env fails.
     explicit env(const mf_options *options = nullptr)
         : env_(mf_env_new(options), mf_env_free) {}
+    explicit env(std::nullptr_t) : env() {}
     explicit env(mf_env *own) : env_(own, mf_env_free) {} // mf_env_new_with's
-
     mf_env *get() const { return env_.get(); }
     modelfile::error error() const { return last_error(env_); }
 

@@ -180,4 +180,11 @@ own_places() {
 }
 check "a link elsewhere and two names of one file are no such" own_places
 
+mkdir "$dir/prefix"
+beside() {
+    "$modelfile" split --quiet --max-tensors 5 "$model" "$dir/prefix" &&
+        "$modelfile" validate --quiet "$dir/prefix-00001-of-00003.gguf"
+}
+check "a folder that has the name of the prefix" beside
+
 finish

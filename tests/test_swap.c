@@ -492,6 +492,36 @@ static void every_allocation_fails(void **state)
         }
 }
 
+/* What the bytes of an unknown type mean, nobody can tell. */
+static void unknown_types(void **state)
+{
+    static const char name[] = "integer";
+    size_t size, at = 0;
+    uint8_t *bytes = load(fixture_path("good-big-endian.gguf"), &size);
+    uint8_t digests[8 * MF_DIGEST_MAX];
+    struct mf_env *own = mf_env_new(NULL);
+    struct mf_model *model;
+
+    (void)state;
+    while (memcmp(bytes + at, name, strlen(name)) != 0)
+        at++;
+    at += strlen(name) + 4 + 8; /* one dimension: then its type */
+    assert_int_equal(bytes[at + 3], 27);
+    bytes[at + 3] = 77;
+    assert_int_equal(
+        mf_model_open_memory(own, "unknown", bytes, size, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_hash_tensors(model, MF_XXH3_64, digests),
+                     MF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(mf_env_error(own)->message,
+                           "tensor 'integer' has an unknown type in a "
+                           "big-endian file"));
+    assert_int_equal(mf_model_hash_data(model, MF_XXH3_64, digests),
+                     MF_ERR_UNSUPPORTED);
+    mf_model_close(model);
+    mf_env_free(own);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +538,7 @@ int main(void)
         cmocka_unit_test(old_versions_become_new),
         cmocka_unit_test(other_formats),
         cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(unknown_types),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,6 +3,7 @@
  * test_watch.c - mf_watch_*: what grows, how long rounds take, what they cost
  */
 #include <math.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -183,6 +184,66 @@ static void test_models_and_files_that_stay_open(void **state)
     mf_watch_close(watch);
 }
 
+/* A process that has come to its limit grows no more, and leaks all the same;
+ * looking needs a descriptor. */
+static void test_all_descriptors_leak(void **state)
+{
+    const struct mf_watch_options how = options(100);
+    struct mf_watch_count files;
+    struct rlimit before, few;
+    struct mf_watch *watch;
+    int file[100];
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 40;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    watch = watch_of(&how);
+    for (size_t i = 0; mf_watch_begin(watch); i++) {
+        file[i] = dup(0);
+        mf_watch_end(watch);
+    }
+    assert_true(mf_watch_count_at(watch, MF_WATCH_FILES, &files));
+    mf_watch_close(watch);
+    for (size_t i = 0; i < 100; i++)
+        if (file[i] >= 0)
+            close(file[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (!files.known)
+        skip();
+    assert_int_equal(files.rounds, 100);
+    assert_true(files.complete && files.leaks);
+    assert_int_equal(files.limit, 40);
+    assert_true(files.last >= 39); /* more where some were above the limit */
+}
+
+/* Known in all rounds but one. */
+static bool say_mostly(void *user, uint64_t *now, uint64_t *most)
+{
+    *now = *most = value;
+    return ++*(unsigned *)user != 4;
+}
+
+static void test_a_gap_is_said(void **state)
+{
+    struct mf_watch_options how = options(8);
+    struct mf_watch_count count;
+    struct mf_watch *watch;
+    unsigned rounds = 0;
+
+    (void)state;
+    how.own = say_mostly;
+    how.own_user = &rounds;
+    watch = watch_of(&how);
+    for (value = 0; mf_watch_begin(watch); value += 10)
+        mf_watch_end(watch);
+    count = own(watch);
+    assert_int_equal(count.rounds, 7);
+    assert_false(count.complete || count.leaks);
+    mf_watch_close(watch);
+}
+
 /* ---- times and energy ---- */
 
 static void pass(long milliseconds)
@@ -250,6 +311,7 @@ static void test_energy(void **state)
 }
 
 static const char *counter_path;
+static bool unreadable; /* the next time */
 
 /* 100 J more at the end of each round, after it was sampled. */
 static bool burn(void *user, uint64_t *now, uint64_t *most)
@@ -257,8 +319,12 @@ static bool burn(void *user, uint64_t *now, uint64_t *most)
     char text[32];
 
     *now = *most = *(uint64_t *)user += 100000000;
-    save(counter_path, text,
-         (size_t)snprintf(text, sizeof(text), "%" PRIu64 "\n", *now));
+    if (unreadable)
+        snprintf(text, sizeof(text), "x\n");
+    else
+        snprintf(text, sizeof(text), "%" PRIu64 "\n", *now);
+    unreadable = false;
+    save(counter_path, text, strlen(text));
     return true;
 }
 
@@ -296,6 +362,18 @@ static void test_energy_of_a_counter(void **state)
     assert_string_equal(energy.status, "measured");
     assert_true(energy.joules == 700);
     mf_watch_close(watch);
+
+    /* Where it cannot be read at first, what was burnt before then is nobody's,
+     * either: the second time, 100 J later, it can. */
+    unreadable = true;
+    watch = watch_of(&how);
+    while (mf_watch_begin(watch)) {
+        pass(1);
+        mf_watch_end(watch);
+    }
+    assert_true(mf_watch_energy(watch, &energy));
+    assert_true(energy.joules == 600);
+    mf_watch_close(watch);
     for (int i = 0; i < 2; i++)
         unlink(file[i]);
     for (int i = 3; i-- > 0;)
@@ -330,7 +408,8 @@ static void test_write(void **state)
     text[size] = 0;
     assert_non_null(strstr(text, "{\"rounds\":8,\"warm_up\":0,"
                                  "\"complete\":true,\"counts\":["));
-    assert_non_null(strstr(text, "{\"count\":\"own\",\"first\":5,\"last\":19,"
+    assert_non_null(strstr(text, "{\"count\":\"own\",\"rounds\":8,"
+                                 "\"complete\":true,\"first\":5,\"last\":19,"
                                  "\"high_water\":20,\"per_round\":2,"
                                  "\"limit\":null,\"rounds_left\":null,"
                                  "\"leaks\":true}"));
@@ -375,7 +454,9 @@ static void test_what_is_refused(void **state)
     threshold[MF_WATCH_FILES].per_round = NAN;
     how.thresholds = threshold;
     how.threshold_count = MF_WATCH_KINDS;
-    refused(how, "'open_files' is not a number");
+    refused(how, "'open_files' is not a number from 0 on");
+    threshold[MF_WATCH_FILES].per_round = -0.5;
+    refused(how, "'open_files' is not a number from 0 on");
 }
 
 /* What comes after the last that is given has its default. */
@@ -441,6 +522,8 @@ int main(void)
         cmocka_unit_test(test_thresholds_are_the_last_that_is_no_leak),
         cmocka_unit_test(test_nothing_leaks_before_the_last_round),
         cmocka_unit_test(test_models_and_files_that_stay_open),
+        cmocka_unit_test(test_all_descriptors_leak),
+        cmocka_unit_test(test_a_gap_is_said),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_energy),
         cmocka_unit_test(test_energy_of_a_counter),

@@ -150,6 +150,16 @@ static void join_slices(struct compare *compare)
     }
 }
 
+/* Bytes in one order can be compared as they are. */
+static enum mf_status check_orders(const struct mf_model *a, uint32_t in_a,
+                                   const struct mf_model *b, uint32_t in_b)
+{
+    if (a->info.byte_order == b->info.byte_order)
+        return MF_OK;
+    return mf_tensor_turnable(a, in_a) == MF_OK ? mf_tensor_turnable(b, in_b)
+                                                : a->env->error.status;
+}
+
 enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
                           size_t count)
 {
@@ -165,7 +175,9 @@ enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
 
         assert(size == record_of(&compare, b)->size);
         if (mf_compare_readable(model[a.model], a.tensor) != MF_OK ||
-            mf_compare_readable(model[b.model], b.tensor) != MF_OK)
+            mf_compare_readable(model[b.model], b.tensor) != MF_OK ||
+            check_orders(model[a.model], a.tensor, model[b.model], b.tensor) !=
+                MF_OK)
             return env->error.status;
         work = size > UINT64_MAX - work ? UINT64_MAX : work + size;
         largest = size > largest ? size : largest;

@@ -350,7 +350,8 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     enum mf_status status;
 
     for (size_t i = 0; i < count; i++) {
-        if (mf_tensor_readable(model, tensor[i]) != MF_OK)
+        if (mf_tensor_readable(model, tensor[i]) != MF_OK ||
+            mf_tensor_turnable(model, tensor[i]) != MF_OK)
             return model->env->error.status;
         work = add_up(work, record[tensor[i]].size);
     }
@@ -406,8 +407,11 @@ static enum mf_status hash_all_data(struct mf_model *model,
         status = mf_table_refuse(model);
     if (status == MF_OK)
         status = mf_missing_refuse(model);
-    for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
+    for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++) {
         status = mf_tensor_readable(model, i);
+        if (status == MF_OK)
+            status = mf_tensor_turnable(model, i);
+    }
     /* No work for several: one worker. */
     if (status == MF_OK)
         status = prepare(&hash, 0, model->info.data_size);

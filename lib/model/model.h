@@ -90,6 +90,10 @@ bool mf_record_is_swapped(const struct mf_model *model,
 uint64_t mf_record_data(const struct mf_model *model,
                         const struct mf_record *record);
 
+/* MF_ERR_UNSUPPORTED, after mf_fail, for one that nobody can turn around: those
+ * who ask what its bytes mean, not what they are. */
+enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor);
+
 /* Counts the tensors, their elements and bytes, for mf_model_info. */
 void mf_model_count(struct mf_model *model);
 

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "lib/model/model.h"
@@ -119,7 +120,28 @@ uint64_t mf_record_data(const struct mf_model *model,
                : record->offset;
 }
 
+enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor)
+{
+    const struct mf_record *record = &model->index.tensor[tensor];
+
+    if (record->type != MF_TYPE_UNKNOWN || !mf_record_is_swapped(model, record))
+        return MF_OK;
+    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->offset,
+                   "tensor '%s' has an unknown type in a big-endian file: "
+                   "nobody can tell what its little-endian bytes are",
+                   mf_record_name(record).text);
+}
+
 /* ---- reading ---- */
+
+/* A big-endian file. */
+struct swapped {
+    struct mf_env *env;
+    struct mf_source file;
+    const struct mf_index *index;
+    uint32_t shard;
+    atomic_size_t last; /* tensor that was read, in the order of data */
+};
 
 /* How many of the tensors, in the order of their data, begin at the offset of
  * the shard or before. */
@@ -141,19 +163,33 @@ static size_t begun(const struct mf_index *index, uint32_t shard,
     return low;
 }
 
-/* The tensor that has that byte: sound ones do not overlap, so it is the last
- * that begins there or before, but for empty and damaged ones. */
-static const struct mf_record *record_at(const struct mf_index *index,
-                                         uint32_t shard, uint64_t offset)
+static bool has_byte(const struct swapped *swapped, size_t at, uint64_t offset)
 {
-    for (size_t i = begun(index, shard, offset); i-- > 0;) {
-        const struct mf_record *record = mf_record_by_offset(index, i);
+    const struct mf_record *record = mf_record_by_offset(swapped->index, at);
 
-        if (record->shard != shard)
+    return record->shard == swapped->shard &&
+           !(record->flags & MF_TENSOR_DAMAGED) && record->offset <= offset &&
+           offset - record->offset < record->size;
+}
+
+/* The tensor that has that byte: mostly that of the last read.  Sound ones do
+ * not overlap, so else it is the last that begins there or before, but for
+ * empty and damaged ones, of which a file may have a million. */
+static const struct mf_record *record_at(struct swapped *swapped,
+                                         uint64_t offset)
+{
+    const struct mf_index *index = swapped->index;
+    size_t last = atomic_load_explicit(&swapped->last, memory_order_relaxed);
+
+    if (last < index->tensor_count && has_byte(swapped, last, offset))
+        return mf_record_by_offset(index, last);
+    for (size_t i = begun(index, swapped->shard, offset); i-- > 0;) {
+        if (mf_record_by_offset(index, i)->shard != swapped->shard)
             break;
-        if (!(record->flags & MF_TENSOR_DAMAGED) &&
-            offset - record->offset < record->size)
-            return record;
+        if (!has_byte(swapped, i, offset))
+            continue;
+        atomic_store_explicit(&swapped->last, i, memory_order_relaxed);
+        return mf_record_by_offset(index, i);
     }
     return NULL;
 }
@@ -176,19 +212,10 @@ static int64_t read_edge(const struct mf_source *file, enum mf_type type,
     return (int64_t)size;
 }
 
-/* A big-endian file. */
-struct swapped {
-    struct mf_env *env;
-    struct mf_source file;
-    const struct mf_index *index;
-    uint32_t shard;
-};
-
-static int64_t read_swapped(const struct swapped *swapped, uint64_t place,
+static int64_t read_swapped(struct swapped *swapped, uint64_t place,
                             uint8_t *into, size_t size, struct mf_io_stats *io)
 {
-    const struct mf_record *record =
-        record_at(swapped->index, swapped->shard, place);
+    const struct mf_record *record = record_at(swapped, place);
     enum mf_type type;
     size_t block, within;
     uint64_t left;
@@ -216,7 +243,7 @@ static int64_t read_swapped(const struct swapped *swapped, uint64_t place,
 static int64_t swapped_read(const struct mf_source *source, uint64_t offset,
                             void *buffer, size_t size, struct mf_io_stats *io)
 {
-    const struct swapped *swapped = source->user;
+    struct swapped *swapped = source->user;
 
     return offset & MF_SWAPPED_BIT
                ? read_swapped(swapped, offset & ~MF_SWAPPED_BIT, buffer, size,
@@ -267,9 +294,11 @@ enum mf_status mf_swapped_open(struct mf_env *env, struct mf_source *file,
 
     if (!swapped)
         return env->error.status;
-    *swapped = (struct swapped){
-        .env = env, .file = *file, .index = index, .shard = shard
-    };
+    *swapped = (struct swapped){ .env = env,
+                                 .file = *file,
+                                 .index = index,
+                                 .shard = shard,
+                                 .last = SIZE_MAX };
     file->ops = &swapped_ops;
     file->user = swapped;
     file->stored = true;

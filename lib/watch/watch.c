@@ -12,6 +12,7 @@
 
 #include "lib/base/heap.h"
 #include "lib/base/options.h"
+#include "lib/io/system.h"
 #include "lib/watch/self.h"
 #include "lib/watch/watch.h"
 
@@ -59,8 +60,9 @@ static void set_up(struct mf_watch *watch, const struct mf_watch_options *how)
         row->slope.rounds = watch->rounds;
         row->threshold =
             i < how->threshold_count ? how->thresholds[i] : usual[i];
-        row->limit =
-            i == MF_WATCH_OWN ? UINT64_MAX : system_limit(watch->env, i);
+        row->limit = i == MF_WATCH_OWN
+                         ? UINT64_MAX
+                         : system_limit(watch->env, (enum mf_watch_kind)i);
         if (own > 0 && own < row->limit)
             row->limit = own;
     }
@@ -77,9 +79,10 @@ static enum mf_status check(struct mf_env *env,
                        "least %d are needed",
                        how->rounds, MF_WATCH_LEAST);
     for (size_t i = 0; i < how->threshold_count && i < MF_WATCH_KINDS; i++)
-        if (isnan(how->thresholds[i].per_round))
+        if (!(how->thresholds[i].per_round >= 0))
             return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "the threshold of '%s' is not a number", names[i]);
+                           "the threshold of '%s' is not a number from 0 on",
+                           names[i]);
     return MF_OK;
 }
 
@@ -96,6 +99,15 @@ static enum mf_status open_power(struct mf_watch *watch,
                    "power comes from 'auto', 'none' or 'mock:WATTS', not from "
                    "'%s'",
                    mf_quote((struct mf_str){ power, strlen(power) }).text);
+}
+
+/* Looking takes a descriptor, and must not fail where all others leaked. */
+static void keep_spare(struct mf_watch *watch, bool keep)
+{
+    if (keep)
+        watch->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    else if (watch->spare >= 0)
+        close(watch->spare);
 }
 
 enum mf_status mf_watch_open(struct mf_env *env,
@@ -130,7 +142,9 @@ enum mf_status mf_watch_open(struct mf_env *env,
                                 .own_user = how.own_user,
                                 .keep_times = how.times };
     set_up(watch, &how);
+    keep_spare(watch, true);
     if (open_power(watch, &how) != MF_OK) {
+        keep_spare(watch, false);
         mf_release(env, watch, watch->size);
         return env->error.status;
     }
@@ -145,6 +159,7 @@ void mf_watch_close(struct mf_watch *watch)
 
     if (!watch)
         return;
+    keep_spare(watch, false);
     mf_power_close(&watch->power);
     mf_release(env, watch, watch->size);
     mf_env_leave(env);
@@ -158,15 +173,16 @@ static bool counts(const struct mf_watch *watch)
 }
 
 /* A counter of energy tells what was taken since it was read last: before the
- * first round that is nobody's. */
+ * first round that is nobody's, however often it cannot be read. */
 static void sample(struct mf_watch *watch, uint64_t now)
 {
     struct mf_energy *const sums[] = { &watch->energy };
-    bool first = watch->done == watch->warm_up && !watch->sampled;
+    uint64_t read = watch->power.read_us;
+    bool counter = watch->power.kind == MF_POWER_RAPL;
 
     mf_power_sample(&watch->power, now / 1000, sums,
-                    first && watch->power.kind == MF_POWER_RAPL ? 0 : 1);
-    watch->sampled = true;
+                    counter && !watch->sampled ? 0 : 1);
+    watch->sampled = watch->sampled || watch->power.read_us != read;
 }
 
 bool mf_watch_begin(struct mf_watch *watch)
@@ -197,11 +213,15 @@ static void look(struct mf_watch *watch)
     const struct mf_heap *heap = &watch->env->heap;
     uint64_t now, most = 0;
     struct mf_self self;
+    bool known;
 
     set(watch, MF_WATCH_HEAP, heap->live, heap->peak);
     if (watch->own && watch->own(watch->own_user, &now, &most))
         set(watch, MF_WATCH_OWN, now, most);
-    if (!mf_self_look(&self))
+    keep_spare(watch, false);
+    known = mf_self_look(&self);
+    keep_spare(watch, true);
+    if (!known)
         return;
     set(watch, MF_WATCH_RESIDENT, self.resident, 0);
     set(watch, MF_WATCH_FILES, self.files, 0);
@@ -234,10 +254,19 @@ static uint64_t rounds_left(const struct mf_watch_count *count)
 
     if (!count->leaks || count->limit == UINT64_MAX)
         return UINT64_MAX;
-    if (count->limit <= count->high_water)
+    if (count->limit <= count->high_water || !(count->per_round > 0))
         return 0;
     left = floor((double)(count->limit - count->high_water) / count->per_round);
     return left < 0x1p63 ? (uint64_t)left : UINT64_MAX;
+}
+
+/* Growth ends at a limit: no quarter is above the one before then.  A process
+ * at its limit of descriptors lacks the one that looking takes. */
+static bool is_at_limit(const struct mf_watch_count *count, size_t kind)
+{
+    uint64_t last = count->last + (kind == MF_WATCH_FILES);
+
+    return count->complete && last >= count->limit && last > count->first;
 }
 
 bool mf_watch_count_at(const struct mf_watch *watch, size_t index,
@@ -262,7 +291,8 @@ bool mf_watch_count_at(const struct mf_watch *watch, size_t index,
     out->limit = row->limit;
     out->complete = row->slope.count == row->slope.rounds;
     out->leaks = mf_slope_leaks(&row->slope, row->threshold.growth,
-                                row->threshold.per_round);
+                                row->threshold.per_round) ||
+                 is_at_limit(out, index);
     out->rounds_left = rounds_left(out);
     return true;
 }

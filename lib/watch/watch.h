@@ -24,6 +24,7 @@ struct mf_watch {
     uint64_t begun; /* nanoseconds */
     bool (*own)(void *user, uint64_t *now, uint64_t *most);
     void *own_user;
+    int spare; /* a descriptor; see watch.c */
     struct mf_power power;
     struct mf_energy energy;
     struct mf_watched row[MF_WATCH_KINDS];

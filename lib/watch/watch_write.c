@@ -62,6 +62,8 @@ static void count_json(struct mf_json_out *json,
 {
     mf_json_begin(json, '{');
     text(json, "count", count->name);
+    number(json, "rounds", count->rounds);
+    flag(json, "complete", count->complete);
     number(json, "first", count->first);
     number(json, "last", count->last);
     number(json, "high_water", count->high_water);
@@ -75,11 +77,13 @@ static void count_json(struct mf_json_out *json,
 static void counts_json(struct mf_json_out *json, const struct mf_watch *watch)
 {
     struct mf_watch_count count;
-    bool leaks = false;
+    bool leaks = false, complete = true;
 
-    number(json, "rounds", watch->row[MF_WATCH_HEAP].slope.count);
+    for (size_t i = 0; mf_watch_count_at(watch, i, &count); i++)
+        complete = complete && (!count.known || count.complete);
+    number(json, "rounds", watch->rounds);
     number(json, "warm_up", watch->warm_up);
-    flag(json, "complete", watch->done == watch->warm_up + watch->rounds);
+    flag(json, "complete", complete);
     mf_json_key(json, "counts");
     mf_json_begin(json, '[');
     for (size_t i = 0; mf_watch_count_at(watch, i, &count); i++) {

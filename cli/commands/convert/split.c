@@ -4,6 +4,7 @@
  */
 #include "cli/commands/convert/write.h"
 #include "cli/missing.h"
+#include "cli/output.h"
 #include "cli/report.h"
 
 static struct {
@@ -44,6 +45,13 @@ static void split(struct run *run)
         write_model(run, &how);
 }
 
+/* Shards are next to a folder that has the name PREFIX. */
+static void allow_out(struct run *run)
+{
+    write_allow_out(run);
+    sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
+}
+
 const struct command command_split = {
     .name = "split",
     .sub = "",
@@ -55,5 +63,5 @@ const struct command command_split = {
                 "modelfile split model.safetensors model --max-tensors 100\n",
     .options = table,
     .execute = split,
-    .writes = write_allow_out,
+    .writes = allow_out,
 };
