@@ -113,7 +113,7 @@ check "a model is no adapter" \
     refused 3 "only for an adapter" "$folders/fp8" "$work/o.gguf" --names gguf \
     --base "$folders/fp8"
 check "GGUF 2 is little-endian" \
-    refused 3 "GGUF version 2" "$folders/fp8" --outfile "$work/o.gguf" \
+    refused 3 "needs GGUF version 3, not 2" "$folders/fp8" --outfile "$work/o.gguf" \
     --bigendian --gguf-version 2
 check "no IN for --print-supported-models" \
     refused 2 "takes no IN" "$gguf" --print-supported-models
