@@ -2433,7 +2433,7 @@ enum mf_watch_kind {
 /* The fewest rounds that tell a leak from chance. */
 #define MF_WATCH_LEAST 8
 
-/* What is no leak. */
+/* How much growth does not count as a leak. */
 struct mf_watch_threshold {
     uint64_t growth;  /* of the lowest value, from the first quarter to the last
                          one */
@@ -2456,7 +2456,8 @@ struct mf_watch_options {
     const uint64_t *limits;
     size_t limit_count;
     /* A count of the program, such as its own heap: *now, and the most that it
-     * ever was. False if it is not known. NULL: there is none. */
+     * ever was. False if it is not known. NULL: no such
+     * count. */
     bool (*own)(void *user, uint64_t *now, uint64_t *most);
     void *own_user;
     bool times; /* keep the time of each round: 8 bytes */

@@ -156,7 +156,7 @@ extern const struct mf_writing mf_writings[];
 /* NULL where the format is not written, or is NULL. */
 const struct mf_format_out *mf_format_out(const struct mf_format *format);
 
-/* The row of that name that can be written; NULL where there is none. */
+/* The row of that name, if such files can be written, or else NULL. */
 const struct mf_format *mf_format_to_write(const char *name);
 
 /* The one whose suffix the path has; likewise. */

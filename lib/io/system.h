@@ -8,7 +8,8 @@
  *
  * - What each system does in its own way, or not at all: the functions below.
  *   One of system_linux.c, system_posix.c, system_wasi.c and system_windows.c
- *   has them; the others are empty for the compiler.
+ *   has them, the others are empty for the compiler; what several of them would
+ *   have is in system_common.c.
  * - What WASI and Windows lack of POSIX: system_wasi.h and system_windows.h
  *   give it under the same names.
  *
@@ -113,11 +114,20 @@ void mf_system_wait_writable(int fd);
 
 /* ---- libraries ---- */
 
-/* A shared library that is loaded at run time; NULL where there is none, and
+/* A shared library that is loaded at run time; NULL if it cannot be, and
  * mf_system_load_error says why. */
 void *mf_system_load(const char *name);
 void *mf_system_symbol(void *library, const char *name);
 void mf_system_unload(void *library);
 const char *mf_system_load_error(void);
+
+/* ---- for the files of systems (system_common.c) ---- */
+
+/* Renames unless there is a file `to` (EEXIST), which a moment later there may
+ * be.  Not on Windows. */
+bool mf_system_look_and_rename(int folder, const char *from, const char *to);
+
+/* A new file in the folder, which loses its name at once.  Linux and POSIX. */
+int mf_system_open_and_unlink(const char *folder);
 
 #endif

@@ -9,15 +9,9 @@
 #if defined(MF_SYSTEM_LINUX)
 
 #include <dirent.h> /* getdents64 */
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdio.h> /* renameat2 */
 #include <string.h>
-#include <sys/file.h>
-#include <sys/statvfs.h>
 #include <sys/xattr.h>
 
 #include "lib/io/path.h"
@@ -32,18 +26,12 @@ static bool is_unknown(int error)
 
 bool mf_system_rename_new(int folder, const char *from, const char *to)
 {
-    struct stat status;
     int result;
 
     MF_AGAIN(result, renameat2(folder, from, folder, to, RENAME_NOREPLACE));
     if (result == 0 || !is_unknown(errno))
         return result == 0;
-    if (fstatat(folder, to, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        errno = EEXIST;
-        return false;
-    }
-    MF_AGAIN(result, renameat(folder, from, folder, to));
-    return result == 0;
+    return mf_system_look_and_rename(folder, from, to);
 }
 
 bool mf_system_exchange(int folder, const char *a, const char *b)
@@ -58,22 +46,12 @@ bool mf_system_exchange(int folder, const char *a, const char *b)
  */
 int mf_system_open_unnamed(const char *folder)
 {
-    char path[PATH_MAX];
-    int fd, size = snprintf(path, sizeof(path), "%s/modelfile-XXXXXX", folder);
+    int fd;
 
-    if (size < 0 || (size_t)size >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
     MF_AGAIN(fd, open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
         return fd;
-    fd = mkstemp(path);
-    if (fd >= 0) {
-        unlink(path);
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    return fd;
+    return mf_system_open_and_unlink(folder);
 }
 
 /* As the kernel writes it: see getdents(2). */
@@ -135,14 +113,6 @@ const char *mf_entries_next(struct mf_entries *entries)
 
 /* ---- files ---- */
 
-bool mf_system_lock(int fd)
-{
-    int result;
-
-    MF_AGAIN(result, flock(fd, LOCK_EX | LOCK_NB));
-    return result == 0;
-}
-
 bool mf_system_allocate(int fd, uint64_t size)
 {
     int result;
@@ -152,20 +122,6 @@ bool mf_system_allocate(int fd, uint64_t size)
         return result == 0;
     MF_AGAIN(result, ftruncate(fd, (off_t)size));
     return result == 0;
-}
-
-/* Blocks that are reserved for root count only for root. */
-uint64_t mf_system_free_space(int fd)
-{
-    struct statvfs status;
-    uint64_t blocks, bytes;
-    int result;
-
-    MF_AGAIN(result, fstatvfs(fd, &status));
-    if (result != 0 || status.f_blocks == 0)
-        return UINT64_MAX;
-    blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail;
-    return mf_mul(blocks, status.f_frsize, &bytes) ? bytes : UINT64_MAX;
 }
 
 void mf_system_write_back(int fd)
@@ -208,35 +164,6 @@ bool mf_system_has_access_list(int fd)
 void mf_system_drop_access_list(int fd)
 {
     (void)fremovexattr(fd, ACCESS_LIST);
-}
-
-void mf_system_wait_writable(int fd)
-{
-    struct pollfd ready = { .fd = fd, .events = POLLOUT };
-
-    poll(&ready, 1, -1);
-}
-
-/* ---- libraries ---- */
-
-void *mf_system_load(const char *name)
-{
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
-void *mf_system_symbol(void *library, const char *name)
-{
-    return dlsym(library, name);
-}
-
-void mf_system_unload(void *library)
-{
-    dlclose(library);
-}
-
-const char *mf_system_load_error(void)
-{
-    return dlerror();
 }
 
 #endif

@@ -11,31 +11,11 @@
 
 #if defined(MF_SYSTEM_WASI)
 
-#include <dirent.h>
 #include <stdio.h>
 
 #include "lib/io/path.h"
-#include "lib/program.h"
 
 /* ---- names in a folder ---- */
-
-bool mf_system_rename_new(int folder, const char *from, const char *to)
-{
-    struct stat status;
-
-    if (fstatat(folder, to, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        errno = EEXIST;
-        return false;
-    }
-    return renameat(folder, from, folder, to) == 0;
-}
-
-bool mf_system_exchange(int folder, const char *a, const char *b)
-{
-    (void)folder, (void)a, (void)b;
-    errno = ENOSYS;
-    return false;
-}
 
 int mf_system_open_unnamed(const char *folder)
 {
@@ -59,35 +39,6 @@ int mf_system_open_unnamed(const char *folder)
     return -1;
 }
 
-void mf_entries_begin(struct mf_entries *entries, int folder)
-{
-    entries->folder = folder;
-    entries->stream = NULL;
-}
-
-void mf_entries_end(struct mf_entries *entries)
-{
-    if (entries->stream)
-        closedir(entries->stream);
-    else if (entries->folder >= 0)
-        close(entries->folder);
-    entries->stream = NULL;
-    entries->folder = -1;
-}
-
-const char *mf_entries_next(struct mf_entries *entries)
-{
-    const struct dirent *entry;
-
-    if (!entries->stream)
-        entries->stream = fdopendir(entries->folder);
-    if (!entries->stream)
-        return NULL;
-    errno = 0;
-    entry = readdir(entries->stream);
-    return entry ? entry->d_name : NULL;
-}
-
 /* ---- files ---- */
 
 bool mf_system_lock(int fd)
@@ -107,57 +58,7 @@ uint64_t mf_system_free_space(int fd)
     return UINT64_MAX;
 }
 
-void mf_system_write_back(int fd)
-{
-    (void)fd;
-}
-
-size_t mf_system_copy(int from, uint64_t at, int to, uint64_t to_at,
-                      size_t size)
-{
-    (void)from, (void)at, (void)to, (void)to_at, (void)size;
-    return 0;
-}
-
-void mf_system_copy_attributes(int from, int to)
-{
-    (void)from, (void)to;
-}
-
-bool mf_system_has_access_list(int fd)
-{
-    (void)fd;
-    return false;
-}
-
-void mf_system_drop_access_list(int fd)
-{
-    (void)fd;
-}
-
-void mf_system_wait_writable(int fd)
-{
-    (void)fd;
-}
-
 /* ---- libraries ---- */
-
-void *mf_system_load(const char *name)
-{
-    (void)name;
-    return NULL;
-}
-
-void *mf_system_symbol(void *library, const char *name)
-{
-    (void)library, (void)name;
-    return NULL;
-}
-
-void mf_system_unload(void *library)
-{
-    (void)library;
-}
 
 const char *mf_system_load_error(void)
 {

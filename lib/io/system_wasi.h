@@ -24,45 +24,8 @@
 #define S_ISVTX 01000
 #endif
 
-static inline uid_t mf_wasi_user(void)
-{
-    return 0;
-}
+#include "lib/io/system_ownerless.h"
 
-static inline int mf_wasi_chown(int fd, uid_t user, gid_t group)
-{
-    (void)fd, (void)user, (void)group;
-    return 0;
-}
-
-static inline int mf_wasi_chmod(int fd, mode_t mode)
-{
-    (void)fd, (void)mode;
-    return 0;
-}
-
-#define geteuid mf_wasi_user
-#define getegid mf_wasi_user
-#define getpid  mf_wasi_user
-#define fchown  mf_wasi_chown
-#define fchmod  mf_wasi_chmod
-
-/* ---- limits of the process: none is known ---- */
-
-struct rlimit {
-    uint64_t rlim_cur;
-};
-
-#define RLIM_INFINITY UINT64_MAX
-#define RLIMIT_DATA   0
-#define RLIMIT_AS     1
-#define RLIMIT_NOFILE 2
-#define RLIMIT_NPROC  3
-
-static inline int getrlimit(int resource, struct rlimit *out)
-{
-    (void)resource, (void)out;
-    return -1;
-}
+#define getpid mf_system_nobody
 
 #endif

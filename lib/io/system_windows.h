@@ -94,23 +94,6 @@ int mf_windows_fcntl(int fd, int command, ...);
 ptrdiff_t mf_windows_readlink(const char *path, char *out, size_t size);
 int mf_windows_fnmatch(const char *pattern, const char *text, int flags);
 
-static inline uid_t mf_windows_user(void)
-{
-    return 0;
-}
-
-static inline int mf_windows_chown(int fd, uid_t user, gid_t group)
-{
-    (void)fd, (void)user, (void)group;
-    return 0;
-}
-
-static inline int mf_windows_chmod(int fd, unsigned mode)
-{
-    (void)fd, (void)mode;
-    return 0;
-}
-
 static inline int mf_windows_stat(const char *path, struct mf_windows_stat *out)
 {
     return mf_windows_fstatat(AT_FDCWD, path, out, 0);
@@ -138,28 +121,8 @@ static inline int mf_windows_stat(const char *path, struct mf_windows_stat *out)
 #define fcntl     mf_windows_fcntl
 #define readlink  mf_windows_readlink
 #define fnmatch   mf_windows_fnmatch
-#define geteuid   mf_windows_user
-#define getegid   mf_windows_user
-#define fchown    mf_windows_chown
-#define fchmod    mf_windows_chmod
 
-/* ---- limits of the process: none is known ---- */
-
-struct rlimit {
-    uint64_t rlim_cur;
-};
-
-#define RLIM_INFINITY UINT64_MAX
-#define RLIMIT_DATA   0
-#define RLIMIT_AS     1
-#define RLIMIT_NOFILE 2
-#define RLIMIT_NPROC  3
-
-static inline int getrlimit(int resource, struct rlimit *out)
-{
-    (void)resource, (void)out;
-    return -1;
-}
+#include "lib/io/system_ownerless.h"
 
 #define _SC_PAGESIZE   0
 #define _SC_PHYS_PAGES 1

@@ -81,13 +81,6 @@ bool mf_system_rename_new(int folder, const char *from, const char *to)
     return mf_windows_rename(folder, from, folder, to, false);
 }
 
-bool mf_system_exchange(int folder, const char *a, const char *b)
-{
-    (void)folder, (void)a, (void)b;
-    errno = ENOSYS;
-    return false;
-}
-
 /* It goes with its last handle, also when the process is killed.  A folder of
  * POSIX is the system's for such files. */
 int mf_system_open_unnamed(const char *folder)
@@ -206,60 +199,10 @@ uint64_t mf_system_free_space(int fd)
                                                          : UINT64_MAX;
 }
 
-void mf_system_write_back(int fd)
-{
-    (void)fd;
-}
-
-size_t mf_system_copy(int from, uint64_t at, int to, uint64_t to_at,
-                      size_t size)
-{
-    (void)from, (void)at, (void)to, (void)to_at, (void)size;
-    return 0;
-}
-
-void mf_system_copy_attributes(int from, int to)
-{
-    (void)from, (void)to;
-}
-
-bool mf_system_has_access_list(int fd)
-{
-    (void)fd;
-    return false;
-}
-
-void mf_system_drop_access_list(int fd)
-{
-    (void)fd;
-}
-
-void mf_system_wait_writable(int fd)
-{
-    (void)fd;
-}
-
 /* ---- libraries ---- */
 
 /* Windows would look for one in the folder of the program and on PATH, where
- * anybody may have put it: none is loaded. */
-void *mf_system_load(const char *name)
-{
-    (void)name;
-    return NULL;
-}
-
-void *mf_system_symbol(void *library, const char *name)
-{
-    (void)library, (void)name;
-    return NULL;
-}
-
-void mf_system_unload(void *library)
-{
-    (void)library;
-}
-
+ * anybody may have put it. */
 const char *mf_system_load_error(void)
 {
     return "on Windows no library is loaded";
@@ -287,8 +230,8 @@ static const char *match_bracket(const char *at, char c, bool *fits)
     return *at ? at + 1 : NULL;
 }
 
-/* One element of the pattern that is no star against c; NULL: it does not fit,
- * else what follows it. */
+/* One element of the pattern, which is not a star, against c: what follows it,
+ * or NULL if it does not fit. */
 static const char *match_one(const char *pattern, char c)
 {
     const char *end;

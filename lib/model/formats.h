@@ -22,7 +22,7 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
 void mf_head_release(struct mf_env *env, struct mf_head *head);
 
 /* The row of the env whose files have the suffix of that name, in capitals or
- * not; NULL if it is no format's. */
+ * not, or NULL if none has it. */
 const struct mf_format *mf_format_of_name(const struct mf_env *env,
                                           const char *name);
 

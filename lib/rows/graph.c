@@ -61,18 +61,10 @@ struct walk {
     size_t depth;
 };
 
-/* Other graphs that use the row would say the same. */
+/* Others that use the row would say the same. */
 static bool is_said(struct walk *walk, struct text word)
 {
-    struct words *missed = &walk->missed;
-
-    for (size_t i = 0; i < missed->count; i++)
-        if (missed->at[i].at == word.at)
-            return true;
-    missed->at =
-        take_memory(missed->at, (missed->count + 1) * sizeof(*missed->at));
-    missed->at[missed->count++] = word;
-    return false;
+    return !words_add_place(&walk->missed, word);
 }
 
 /* ---- parameters ---- */

@@ -61,7 +61,6 @@ static void see_name(void *user, const struct row *row, struct text name,
                      struct text whole)
 {
     struct walk *walk = user;
-    struct text place = { name.at, name.size };
 
     (void)whole;
     words_add(&walk->used, name);
@@ -70,13 +69,8 @@ static void see_name(void *user, const struct row *row, struct text name,
         (!walk->of_let && rows_has_parameter(walk->part, name)))
         return;
     /* Other architectures that use the row would say the same. */
-    for (size_t i = 0; i < walk->missed.count; i++)
-        if (walk->missed.at[i].at == place.at)
-            return;
-    walk->missed.at = take_memory(walk->missed.at, (walk->missed.count + 1) *
-                                                       sizeof(struct text));
-    walk->missed.at[walk->missed.count++] = place;
-    row_unknown(row, name, "key, 'let' or parameter here", &walk->defined);
+    if (words_add_place(&walk->missed, name))
+        row_unknown(row, name, "key, 'let' or parameter here", &walk->defined);
 }
 
 /* All expressions of a row: between them are commas, "..", "reshape". */

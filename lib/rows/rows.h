@@ -89,6 +89,9 @@ bool words_add(struct words *words, struct text word);
 bool words_have(const struct words *words, struct text word);
 void words_free(struct words *words);
 
+/* The same for places: false if that very word, not one like it, is there. */
+bool words_add_place(struct words *places, struct text word);
+
 /* ---- errors ---- */
 
 /* How many there were. */

@@ -103,15 +103,29 @@ bool words_have(const struct words *words, struct text word)
     return false;
 }
 
-bool words_add(struct words *words, struct text word)
+static void append(struct words *words, struct text word)
 {
-    if (words_have(words, word))
-        return false;
     if (words->count == words->room) {
         words->room = words->room ? 2 * words->room : 16;
         words->at = take_memory(words->at, words->room * sizeof(*words->at));
     }
     words->at[words->count++] = word;
+}
+
+bool words_add(struct words *words, struct text word)
+{
+    if (words_have(words, word))
+        return false;
+    append(words, word);
+    return true;
+}
+
+bool words_add_place(struct words *places, struct text word)
+{
+    for (size_t i = 0; i < places->count; i++)
+        if (places->at[i].at == word.at)
+            return false;
+    append(places, word);
     return true;
 }
 
