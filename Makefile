@@ -146,15 +146,12 @@ ROOMS    := base lanes io json profile model arch vocab folder check draft codec
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
-# Architectures are rows of text, which the library contains.
+# What each family of models is, in rows: tables for the rooms that use them.
+FAMILY_ROWS := $(sort $(wildcard lib/families/*.txt lib/families/*/*.txt))
 ARCH_TABLES := lib/arch/tables
-ARCH_ROWS := $(wildcard lib/arch/tables/*.txt)
-# So are the graphs that they compute.
 GRAPH_TABLES := lib/plan/graphs
-GRAPH_ROWS := $(wildcard lib/plan/graphs/*.txt)
-# And the families of Hugging Face's models.
 FAMILIES := lib/hub/families
-FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
+ROW_TABLES := $(foreach table,$(ARCH_TABLES) $(GRAPH_TABLES) $(FAMILIES),$(BUILD)/$(table).c)
 # And what their tensors are called.
 NAMING   := lib/hub/naming_rows
 NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
@@ -302,36 +299,24 @@ $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 # Rows are read by a program for the machine that builds: what is wrong with one
 # ends the build.
 HOSTCC     ?= cc
-CHECKER    := $(wildcard lib/rows/*.c)
-CHECKED    := $(BUILD)/rows-checked
-ROWS_READ  := lib/rows/config_names.txt $(NAMING_ROWS) $(ARCH_ROWS) $(GRAPH_ROWS) $(FAMILY_ROWS)
+ROWS       := $(BUILD)/rows
 FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
               lib/plan/ops.def lib/tokenizer/procedures.def
 
-$(BUILD)/rows-check: $(CHECKER) $(wildcard lib/rows/*.h) $(FUNCTIONS)
+$(ROWS): $(wildcard lib/rows/*.[ch]) $(FUNCTIONS)
 	@mkdir -p $(@D)
 	$(call say,HOST,$@)
-	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(CHECKER) -o $@
+	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/*.c) -o $@
 
-$(CHECKED): $(BUILD)/rows-check $(ROWS_READ)
-	@$(BUILD)/rows-check --fields lib/rows/config_names.txt \
-	    --tensors $(firstword $(NAMING_ROWS)) --loader $(ARCH_ROWS) \
-	    --graph $(GRAPH_ROWS) --family $(FAMILY_ROWS)
+# Tables that would not change stay as they are, and so do objects made of them.
+$(BUILD)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
+	@mkdir -p $(dir $(ROW_TABLES))
+	@$(ROWS) --fields lib/rows/config_names.txt --tensors $(firstword $(NAMING_ROWS)) \
+	    --loader $(BUILD)/$(ARCH_TABLES).c --graph $(BUILD)/$(GRAPH_TABLES).c \
+	    --family $(BUILD)/$(FAMILIES).c $(FAMILY_ROWS)
 	@touch $@
 
-$(BUILD)/$(ARCH_TABLES).c $(BUILD)/$(GRAPH_TABLES).c $(BUILD)/$(FAMILIES).c: $(CHECKED)
-
-$(BUILD)/$(ARCH_TABLES).c: $(ARCH_ROWS) $(ARCH_TABLES).awk
-	@mkdir -p $(@D)
-	@awk -f $(ARCH_TABLES).awk -v array=mf_arch_text -v from=$(ARCH_TABLES) $(ARCH_ROWS) >$@
-
-$(BUILD)/$(GRAPH_TABLES).c: $(GRAPH_ROWS) $(ARCH_TABLES).awk
-	@mkdir -p $(@D)
-	@awk -f $(ARCH_TABLES).awk -v array=mf_graph_text -v from=$(GRAPH_TABLES) $(GRAPH_ROWS) >$@
-
-$(BUILD)/$(FAMILIES).c: $(FAMILY_ROWS) $(FAMILIES).awk
-	@mkdir -p $(@D)
-	@awk -f $(FAMILIES).awk $(FAMILY_ROWS) >$@
+$(ROW_TABLES): $(BUILD)/rows-made ;
 
 $(BUILD)/$(CONVERTED).c: $(CONVERTED_ROWS) $(CONVERTED).awk
 	@mkdir -p $(@D)

@@ -13,7 +13,8 @@
 
 static const char *const kinds[] = { "family", "projector", "tensors", "group",
                                      "config", "restore",   NULL };
-const struct language family_language = { kinds, true };
+static const char *const sections[] = { "convert", "restore", NULL };
+const struct language family_language = { sections, kinds };
 
 static const struct function functions[] = {
 #define FORM(name, arguments, call)     { name, arguments },

@@ -13,7 +13,8 @@
 #include "lib/rows/names.h"
 
 static const char *const kinds[] = { "graph", "group", NULL };
-const struct language graph_language = { kinds, false };
+static const char *const sections[] = { "graph", NULL };
+const struct language graph_language = { sections, kinds };
 
 /* lib/plan/graph.c gives them to all graphs. */
 static const char *const numbers[] = {

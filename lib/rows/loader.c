@@ -11,7 +11,8 @@
 #include "lib/rows/names.h"
 
 static const char *const kinds[] = { "arch", "group", NULL };
-const struct language loader_language = { kinds, false };
+static const char *const sections[] = { "loader", NULL };
+const struct language loader_language = { sections, kinds };
 
 const struct function loader_functions[] = {
 #define FUNCTION(NAME, name, arguments) { name, arguments },

@@ -12,10 +12,10 @@ static const char *const no_kinds[] = { NULL };
 
 static struct source read_loose(const char *file)
 {
-    static const struct language language = { no_kinds, true };
+    static const struct language language = { NULL, no_kinds };
     struct source source = { .language = &language };
 
-    source_read(&source, file);
+    source_read((struct source *const[]){ &source, NULL }, file);
     return source;
 }
 

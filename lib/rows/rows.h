@@ -12,6 +12,7 @@
  *     loader      rows about what a loader reads: keys and tensors
  *     graph       rows about what an architecture computes
  *     family      rows about config.json; family_tensor: about its tensors
+ *     write       all of them as tables in C
  */
 #ifndef MF_ROWS_H
 #define MF_ROWS_H
@@ -40,21 +41,24 @@ struct part {
     bool used;
 };
 
+/* Rows of one kind, which make up sections of files.  Lists end with NULL. */
 struct language {
-    const char *const *kinds; /* of paragraphs; ends with NULL */
-    bool marks;               /* "#" is a comment only after a space */
+    const char *const *sections; /* NULL: files of these rows have none */
+    const char *const *kinds;    /* of paragraphs */
 };
 
 struct source {
     const struct language *language;
     struct part *part;
     size_t count;
+    bool begins;       /* a section has begun, and no paragraph yet */
     struct row *loose; /* rows before the first paragraph */
     size_t loose_count;
 };
 
-/* Adds the paragraphs of a file. */
-void source_read(struct source *source, const char *file);
+/* Adds the paragraphs of a file, each to the source that has its section.  The
+ * list ends with NULL. */
+void source_read(struct source *const *sources, const char *file);
 
 /* The paragraph with that kind and name, or NULL. */
 struct part *source_find(const struct source *source, const char *kind,

@@ -243,13 +243,14 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* In place: without comment, with single spaces. */
-static void squeeze(char *line, bool marks)
+/* In place: without comment, with single spaces.  "#" is a comment only after a
+ * space: patterns of names have it, too. */
+static void squeeze(char *line)
 {
     char *to = line;
 
     for (const char *at = line; *at; at++) {
-        if (*at == '#' && (!marks || at == line || is_blank(at[-1])))
+        if (*at == '#' && (at == line || is_blank(at[-1])))
             break;
         if (!is_blank(*at))
             *to++ = *at;
@@ -304,9 +305,10 @@ static void add_row(struct source *source, const struct row *row)
 
     if (is_kind(source->language, take_word(&words))) {
         begin_part(source, row);
+        source->begins = false;
         return;
     }
-    if (!part) {
+    if (!part || source->begins) {
         add_loose(source, row);
         return;
     }
@@ -314,46 +316,96 @@ static void add_row(struct source *source, const struct row *row)
     part->row[part->count++] = *row;
 }
 
-/* A line that ends with a backslash goes on in the next one. */
-void source_read(struct source *source, const char *file)
+/* The one that has the section; NULL after an error. */
+static struct source *of_section(struct source *const *sources,
+                                 const struct row *row, struct text name)
 {
-    char *text = load(file), *kept = NULL;
-    struct row row = { .file = file };
+    struct words known = { .count = 0 };
+    struct source *found = NULL;
+
+    for (; *sources; sources++)
+        for (const char *const *each = (*sources)->language->sections; *each;
+             each++) {
+            words_add(&known, text_of(*each));
+            if (text_is(name, *each))
+                found = *sources;
+        }
+    if (!found)
+        row_unknown(row, name, "section", &known);
+    words_free(&known);
+    return found;
+}
+
+/* What is read of a file. */
+struct reading {
+    struct source *const *sources;
+    struct source *source; /* of the section; NULL: there is none */
+    struct row row;
+    size_t size; /* of its text; 0: none is begun */
+};
+
+static void take_row(struct reading *reading)
+{
+    struct text words = text_of(reading->row.text);
+
+    if (!text_is(take_word(&words), "section")) {
+        if (reading->source)
+            add_row(reading->source, &reading->row);
+        else
+            row_error(&reading->row, "a row outside of a section");
+        return;
+    }
+    reading->source = of_section(reading->sources, &reading->row, words);
+    if (reading->source)
+        reading->source->begins = true;
+}
+
+/* Adds a line to the row; true: it goes on in the next one. */
+static bool add_line(struct reading *reading, const char *line)
+{
+    size_t size = strlen(line), room = reading->size + size + 2;
+    char *text = take_memory((char *)(reading->size ? reading->row.text : NULL),
+                             room);
+
+    reading->size += (size_t)sprintf(text + reading->size, "%s%s",
+                                     reading->size > 0 ? " " : "", line);
+    reading->row.text = text;
+    if (size == 0 || line[size - 1] != '\\')
+        return false;
+    while (reading->size > 0 && strchr("\\ ", text[reading->size - 1]))
+        text[--reading->size] = 0;
+    return true;
+}
+
+/* A line that ends with a backslash goes on in the next one. */
+void source_read(struct source *const *sources, const char *file)
+{
+    struct reading reading = { .sources = sources, .row.file = file };
+    char *text = load(file);
+    bool goes_on = false;
     int number = 0;
 
+    if (!sources[0]->language->sections)
+        reading.source = sources[0];
     while (*text) {
         char *line = text, *end = text + strcspn(text, "\n");
-        size_t size;
 
         number++;
         text = end + (*end == '\n');
         *end = 0;
-        squeeze(line, source->language->marks);
-        if (kept) {
-            size = strlen(kept);
-            kept = take_memory(kept, size + strlen(line) + 2);
-            sprintf(kept + size, " %s", line);
-        } else {
-            kept = take_memory(NULL, strlen(line) + 1);
-            strcpy(kept, line);
-            row.line = number;
-        }
-        size = strlen(kept);
-        if (source->language->marks && size > 0 && kept[size - 1] == '\\') {
-            while (size > 0 &&
-                   (kept[size - 1] == '\\' || kept[size - 1] == ' '))
-                kept[--size] = 0;
+        squeeze(line);
+        if (!goes_on)
+            reading.row.line = number;
+        if (!goes_on && *line == 0)
             continue;
-        }
-        row.text = kept;
-        if (size > 0)
-            add_row(source, &row);
-        kept = NULL;
+        goes_on = add_line(&reading, line);
+        if (goes_on)
+            continue;
+        take_row(&reading);
+        reading.size = 0;
     }
-    if (kept) {
-        row.text = kept;
-        row_error(&row, "the last line goes on in none");
-    }
+    if (goes_on)
+        row_error(&reading.row, "the last line goes on in none");
 }
 
 struct part *source_find(const struct source *source, const char *kind,
