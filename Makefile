@@ -141,7 +141,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
@@ -303,10 +303,10 @@ ROWS       := $(BUILD)/rows
 FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
               lib/plan/ops.def lib/tokenizer/procedures.def
 
-$(ROWS): $(wildcard lib/rows/*.[ch]) $(FUNCTIONS)
+$(ROWS): $(wildcard lib/rows/maker/*.[ch]) $(FUNCTIONS)
 	@mkdir -p $(@D)
 	$(call say,HOST,$@)
-	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/*.c) -o $@
+	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/maker/*.c) -o $@
 
 # Tables that would not change stay as they are, and so do objects made of them.
 $(BUILD)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)

@@ -24,10 +24,10 @@ static struct mf_str str(const char *text)
 
 /* The rows of the architecture that the model says it is of; NULL if there are
  * none. */
-static const struct mf_arch_text *find_text(struct mf_arch_run *run,
+static const struct mf_rows_part *find_part(struct mf_arch_run *run,
                                             struct mf_str type)
 {
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *part;
     const char *known;
     struct mf_meta name;
 
@@ -39,11 +39,11 @@ static const struct mf_arch_text *find_text(struct mf_arch_run *run,
     run->name = type;
     known = run->foreign ? mf_arch_of_type(run->model, type)
                          : mf_arch_of(run->model, type);
-    text = known ? mf_arch_find(true, str(known)) : NULL;
-    if (!text || !*mf_arch_text_rows(text))
+    part = known ? mf_arch_find(true, str(known)) : NULL;
+    if (!part || part->begin == part->end)
         return NULL;
     run->name = str(known);
-    return text;
+    return part;
 }
 
 /* Reads the keys; take: gives tensors, too. */
@@ -52,8 +52,8 @@ static enum mf_status open_run(struct mf_model *model,
                                mf_arch_take *take, void *user,
                                struct mf_arch_run **out)
 {
-    const struct mf_arch_text *before = mf_arch_find(false, str("before"));
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *before = mf_arch_find(false, str("before"));
+    const struct mf_rows_part *part;
     struct mf_arch_run *run = mf_arch_run_new(model, MF_ARCH_LETS_MAX, 0);
     enum mf_status status;
 
@@ -64,17 +64,17 @@ static enum mf_status open_run(struct mf_model *model,
     run->quiet = true;
     run->take = take;
     run->take_user = user;
-    text = find_text(run, fields ? fields->type : str(""));
-    run->known = text != NULL;
+    part = find_part(run, fields ? fields->type : str(""));
+    run->known = part != NULL;
     if (fields)
         run->status = mf_arch_take_fields(run, fields);
-    if (text)
-        mf_arch_lets(run, text);
+    if (part)
+        mf_arch_lets(run, part);
     mf_arch_lets(run, before);
     if (run->status == MF_OK)
-        mf_arch_run_text(run, before);
-    if (text && run->status == MF_OK)
-        mf_arch_run_text(run, text);
+        mf_arch_run_part(run, before);
+    if (part && run->status == MF_OK)
+        mf_arch_run_part(run, part);
     status = run->status;
     if (status == MF_OK)
         *out = run;

@@ -32,14 +32,13 @@ static enum mf_status failed(const struct mf_hub *hub)
 
 /* ---- the recipe ---- */
 
-static enum mf_status take_arch(struct mf_recipe *recipe, struct mf_str word,
-                                struct mf_str rest, void *user)
+static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
     (void)recipe;
-    if (mf_str_is(word, "arch"))
-        hub->arch = rest;
+    if (word == MF_DO_ARCH)
+        hub->arch = mf_code_text(&row);
     return MF_OK;
 }
 
@@ -62,7 +61,7 @@ static enum mf_status find_mistral(struct mf_hub *hub)
                         MF_SIDECAR_LIMIT, &hub->named) != MF_OK)
         return failed(hub);
     recipe->family =
-        mf_recipe_find(projector ? "projector" : "family", hub->class);
+        mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, hub->class);
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
     return MF_OK;
@@ -81,7 +80,7 @@ static enum mf_status find_recipe(struct mf_hub *hub)
     hub->named = hub->file;
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
-    recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
+    recipe->family = mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, class);
     return recipe->family
                ? MF_OK
                : mf_decline(hub->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
@@ -105,7 +104,7 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
     if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);
     if ((hub->options->no_mtp || hub->options->mtp_only) &&
-        !mf_recipe_row_of(recipe->family, "mtp").at)
+        !mf_recipe_row_of(recipe->family, MF_DO_MTP).at)
         return mf_fail(hub->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "'%s': models of class '%s' have no layers for further "
                        "tokens that could be left out, or converted alone",
@@ -159,28 +158,30 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
 
 /* Keys that the converter sets while it goes over the tensors. */
 static enum mf_status take_first_key(struct mf_recipe *recipe,
-                                     struct mf_str word, struct mf_str rest,
-                                     void *user)
+                                     enum mf_code_row word,
+                                     struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
-    return mf_str_is(word, "first_key") ? mf_hub_key(recipe, hub->draft, rest)
-                                        : MF_OK;
+    return word == MF_DO_PUT_FIRST ? mf_hub_key(recipe, hub->draft, row)
+                                   : MF_OK;
 }
 
 /* "vocab", with nothing after it, is where the vocabulary begins. */
-static enum mf_status take_key(struct mf_recipe *recipe, struct mf_str word,
-                               struct mf_str rest, void *user)
+static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
-    if (mf_str_is(word, "key"))
-        return mf_hub_key(recipe, hub->draft, rest);
-    if (!mf_str_is(word, "vocab"))
+    struct mf_str words;
+
+    if (word == MF_DO_PUT)
+        return mf_hub_key(recipe, hub->draft, row);
+    if (word != MF_DO_VOCAB)
         return MF_OK;
     if (put_version(hub) != MF_OK)
         return failed(hub);
-    return rest.size > 0 && !hub->outlined ? put_vocabulary(hub, rest) : MF_OK;
+    words = mf_code_text(&row);
+    return words.size > 0 && !hub->outlined ? put_vocabulary(hub, words) : MF_OK;
 }
 
 enum mf_status mf_hub_keys(struct mf_hub *hub)

@@ -5,9 +5,10 @@
 #ifndef MF_ROWS_FAMILY_H
 #define MF_ROWS_FAMILY_H
 
-#include "lib/rows/loader.h"
+#include "lib/rows/maker/loader.h"
 
 extern const struct language family_language;
+extern const struct function family_functions[];
 
 /* loader: rows of lib/arch/tables, whose architectures and keys these know.
  * fields: the names that a config.json may have, a word each. */

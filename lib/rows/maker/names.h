@@ -5,7 +5,7 @@
 #ifndef MF_ROWS_NAMES_H
 #define MF_ROWS_NAMES_H
 
-#include "lib/rows/rows.h"
+#include "lib/rows/maker/rows.h"
 
 struct names {
     struct words fields;  /* of config.json */

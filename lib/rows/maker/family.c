@@ -7,7 +7,7 @@
  * and whether a name is a field of config.json, a `let` or what the library
  * gives.
  */
-#include "lib/rows/family.h"
+#include "lib/rows/maker/family.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *const kinds[] = { "family", "projector", "tensors", "group",
 static const char *const sections[] = { "convert", "restore", NULL };
 const struct language family_language = { sections, kinds };
 
-static const struct function functions[] = {
+const struct function family_functions[] = {
 #define FORM(name, arguments, call)     { name, arguments },
 #define FUNCTION(name, arguments, call) { name, arguments },
 #include "lib/hub/functions.def"
@@ -163,7 +163,7 @@ static void see_path(struct check *check, const struct row *row,
 static void see(void *user, const struct row *row, struct text *text)
 {
     struct expression expression = { .row = row,
-                                     .functions = functions,
+                                     .functions = family_functions,
                                      .json = true,
                                      .name = see_name,
                                      .member = see_member,

@@ -5,7 +5,7 @@
 #ifndef MF_ROWS_GRAPH_H
 #define MF_ROWS_GRAPH_H
 
-#include "lib/rows/loader.h"
+#include "lib/rows/maker/loader.h"
 
 extern const struct language graph_language;
 

@@ -5,7 +5,7 @@
 #ifndef MF_ROWS_GROUP_H
 #define MF_ROWS_GROUP_H
 
-#include "lib/rows/rows.h"
+#include "lib/rows/maker/rows.h"
 
 /* Checks that a `use` row names a group, with as many arguments as that has
  * parameters; the group, or NULL. */

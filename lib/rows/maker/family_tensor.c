@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lib/rows/family.h"
+#include "lib/rows/maker/family.h"
 
 const char *const family_tensor_words[] = { "skip",   "rename",    "replace",
                                             "tensor", "early",     "extra",

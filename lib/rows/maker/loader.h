@@ -5,8 +5,8 @@
 #ifndef MF_ROWS_LOADER_H
 #define MF_ROWS_LOADER_H
 
-#include "lib/rows/expression.h"
-#include "lib/rows/group.h"
+#include "lib/rows/maker/expression.h"
+#include "lib/rows/maker/group.h"
 
 extern const struct language loader_language;
 extern const struct function loader_functions[];

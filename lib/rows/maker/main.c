@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/rows/family.h"
-#include "lib/rows/graph.h"
-#include "lib/rows/names.h"
-#include "lib/rows/write.h"
+#include "lib/rows/maker/family.h"
+#include "lib/rows/maker/graph.h"
+#include "lib/rows/maker/names.h"
+#include "lib/rows/maker/write.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/rows/rows.h"
+#include "lib/rows/maker/rows.h"
 
 int row_errors;
 

@@ -5,7 +5,7 @@
 #ifndef MF_ROWS_WRITE_H
 #define MF_ROWS_WRITE_H
 
-#include "lib/rows/rows.h"
+#include "lib/rows/maker/rows.h"
 
 enum rows_table { ROWS_LOADER, ROWS_GRAPH, ROWS_FAMILY };
 

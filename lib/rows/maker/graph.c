@@ -6,11 +6,11 @@
  * on both sides of each `if`: a tensor must have been made by a row before, and
  * a number is one of the loader's, of the graph's or of the planner's.
  */
-#include "lib/rows/graph.h"
+#include "lib/rows/maker/graph.h"
 
 #include <string.h>
 
-#include "lib/rows/names.h"
+#include "lib/rows/maker/names.h"
 
 static const char *const kinds[] = { "graph", "group", NULL };
 static const char *const sections[] = { "graph", NULL };
@@ -18,10 +18,9 @@ const struct language graph_language = { sections, kinds };
 
 /* lib/plan/graph.c gives them to all graphs. */
 static const char *const numbers[] = {
-    "tokens",     "outputs",     "sequences",  "streams", "cells",
-    "cells_full", "flash_on",    "cells_swa",  "windows", "v_most",
-    "wide_k",     "wide_v",      "small_k",    "small_v", "turn_k",
-    "turn_v",     "turn_k_full", "turn_k_swa",
+    "tokens",    "outputs", "sequences", "streams", "cells_full",
+    "flash_on",  "windows", "cells_swa", "v_most",  "wide_k",
+    "wide_v",    "small_k", "small_v",
 };
 
 static const char *const types[] = { "f32",  "f16",    "i32",  "i64",
@@ -36,7 +35,7 @@ static const struct operation {
     const char *name;
     size_t least, most;
 } operations[] = {
-#define OP(name, rule, kind, least, most, inplace) { name, least, most },
+#define OP(name, rule, kind, least, most, inplace) { #name, least, most },
 #include "lib/plan/ops.def"
 #undef OP
     { "pack", 1, 1 }, { "rotate", 2, 2 },  { "sum_experts", 1, 1 },
@@ -173,20 +172,6 @@ static void see_tensor_name(void *user, const struct row *row, struct text name)
         names_check_tensor(row, (struct text){ filled, size });
 }
 
-static void see_expression(struct walk *walk, struct text text)
-{
-    struct expression expression = { .row = walk->row,
-                                     .functions = loader_functions,
-                                     .name = see_name,
-                                     .tensor = see_tensor_name,
-                                     .user = walk };
-
-    if (text.size > 0)
-        expression_check(&expression, text);
-    else
-        row_error(walk->row, "a number is missing");
-}
-
 static void see_tensor(struct walk *walk, struct text word)
 {
     struct text name = argument_of(walk, word);
@@ -197,34 +182,26 @@ static void see_tensor(struct walk *walk, struct text word)
                     &walk->made);
 }
 
-/* "cur[1]", "cur[0] * heads", "cur[0] / 2", or an expression. */
+static void see_length(void *user, const struct row *row, struct text name)
+{
+    (void)row;
+    see_tensor(user, name);
+}
+
+/* Also of lengths: "cur[0] * heads". */
 static void see_number(struct walk *walk, struct text text)
 {
-    const char *open = memchr(text.at, '[', text.size);
-    size_t size = open ? (size_t)(open - text.at) : 0;
-    struct text rest = { text.at + size, text.size - size };
+    struct expression expression = { .row = walk->row,
+                                     .functions = loader_functions,
+                                     .name = see_name,
+                                     .tensor = see_tensor_name,
+                                     .length = see_length,
+                                     .user = walk };
 
-    if (!open) {
-        see_expression(walk, text);
-        return;
-    }
-    see_tensor(walk, (struct text){ text.at, size });
-    if (rest.size < 3 || rest.at[1] < '0' || rest.at[1] > '3' ||
-        rest.at[2] != ']') {
-        row_error(walk->row, "a length is [0] to [3]: '%.*s'", (int)text.size,
-                  text.at);
-        return;
-    }
-    rest = (struct text){ rest.at + 3, rest.size - 3 };
-    if (rest.size == 0)
-        return;
-    if (text_begins(rest, " * ") || text_begins(rest, " / "))
-        see_expression(walk, (struct text){ rest.at + 3, rest.size - 3 });
+    if (text.size > 0)
+        expression_check(&expression, text);
     else
-        row_error(walk->row,
-                  "' * NUMBER' or ' / NUMBER' expected after a "
-                  "length: '%.*s'",
-                  (int)text.size, text.at);
+        row_error(walk->row, "a number is missing");
 }
 
 static void see_numbers(struct walk *walk, struct text list)
@@ -359,8 +336,8 @@ static void see_each(struct walk *walk, struct text rest)
         row_error(walk->row, "'..' expected in 'each FROM .. TO'");
         return;
     }
-    see_expression(walk, from);
-    see_expression(walk, (struct text){ rest.at + from.size + 4,
+    see_number(walk, from);
+    see_number(walk, (struct text){ rest.at + from.size + 4,
                                         rest.size - from.size - 4 });
 }
 
@@ -368,7 +345,7 @@ static void see_let(struct walk *walk, struct text rest)
 {
     struct text name = take_word(&rest);
 
-    see_expression(walk, rest);
+    see_number(walk, rest);
     words_add(&walk->names, name);
 }
 
@@ -381,9 +358,12 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
     else if (text_is(word, "if"))
         see_number(walk, rest);
     else if (text_is(word, "vary"))
-        see_expression(walk, rest);
-    else if (text_is(word, "each"))
+        see_number(walk, rest);
+    else if (text_is(word, "each")) {
+        if (walk->depth > 1)
+            row_error(walk->row, "'each' stands in a graph, not in a group");
         see_each(walk, rest);
+    }
     else if (text_is(word, "let"))
         see_let(walk, rest);
     else if (text_is(word, "input"))
@@ -435,6 +415,18 @@ static bool is_like(const struct source *source, const struct part *part)
     return true;
 }
 
+/* The group that the library gives to all graphs. */
+static void walk_numbers(struct walk *walk)
+{
+    struct part *group =
+        source_find(walk->source, "group", text_of("numbers"));
+
+    if (!group)
+        return;
+    group->used = true;
+    walk_part(walk, group);
+}
+
 static void check_graph(struct walk *walk, const struct part *part,
                         const struct source *loader)
 {
@@ -451,6 +443,7 @@ static void check_graph(struct walk *walk, const struct part *part,
     loader_names(loader, arch, &walk->names);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         words_add(&walk->names, text_of(numbers[i]));
+    walk_numbers(walk);
     walk_part(walk, part);
 }
 

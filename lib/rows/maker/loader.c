@@ -4,11 +4,11 @@
  *
  * Here each row for itself; loader_names.c then looks at the names in them.
  */
-#include "lib/rows/loader.h"
+#include "lib/rows/maker/loader.h"
 
 #include <string.h>
 
-#include "lib/rows/names.h"
+#include "lib/rows/maker/names.h"
 
 static const char *const kinds[] = { "arch", "group", NULL };
 static const char *const sections[] = { "loader", NULL };

@@ -2,7 +2,7 @@
  *
  * family_head.c - the words by which paragraphs of families are found
  */
-#include "lib/rows/family.h"
+#include "lib/rows/maker/family.h"
 
 /* All words by which a paragraph is found: its names, and its classes. */
 static void add_names(struct words *names, const struct part *part)

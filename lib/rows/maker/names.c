@@ -2,7 +2,7 @@
  *
  * names.c - names that rows may have
  */
-#include "lib/rows/names.h"
+#include "lib/rows/maker/names.h"
 
 #include <string.h>
 

@@ -9,7 +9,8 @@
 #ifndef MF_ROWS_EXPRESSION_H
 #define MF_ROWS_EXPRESSION_H
 
-#include "lib/rows/rows.h"
+#include "lib/rows/codes.h"
+#include "lib/rows/maker/rows.h"
 
 /* What an argument of a function is, by its letter in a row of functions.def:
  *
@@ -24,6 +25,18 @@ struct function {
     const char *name, *arguments;
 };
 
+/* What an expression is made of: the kinds of lib/rows/codes.h.  The children
+ * of CALL are arguments; those with a letter other than x have no kind. */
+struct node {
+    enum mf_code_kind kind;
+    char letter;
+    struct text text;     /* a name, digits, what is between quotes; of DIVIDE
+                             and its like the divisor, of CALL all arguments */
+    size_t number;        /* of LENGTH the dimension, of CALL the function */
+    struct node *child;   /* the first one */
+    struct node *next;    /* of the same parent */
+};
+
 struct expression {
     const struct row *row;
     const struct function *functions; /* ends with a name of NULL */
@@ -36,13 +49,16 @@ struct expression {
      * be NULL. */
     void (*member)(void *user, const struct row *row, struct text name);
     void (*tensor)(void *user, const struct row *row, struct text name);
+    /* For each tensor of whose lengths one is asked for: "cur[0]".  NULL: such
+     * are not expected. */
+    void (*length)(void *user, const struct row *row, struct text name);
     void *user;
     struct words local; /* made by functions such as `each` */
 };
 
-/* Takes the expression at the beginning of the text.  False after an error,
+/* Takes the expression at the beginning of the text.  NULL after an error,
  * which takes all of the text. */
-bool expression_take(struct expression *expression, struct text *text);
+struct node *expression_take(struct expression *expression, struct text *text);
 
 /* The whole text is one. */
 bool expression_check(struct expression *expression, struct text text);

@@ -5,7 +5,7 @@
  * Each architecture is looked at with all groups that it uses: a name is a key
  * or a `let` of any of them, or a parameter.
  */
-#include "lib/rows/loader.h"
+#include "lib/rows/maker/loader.h"
 
 struct walk {
     const struct source *source;

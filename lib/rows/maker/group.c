@@ -2,7 +2,7 @@
  *
  * group.c - what paragraphs of all languages share: nesting, groups, names
  */
-#include "lib/rows/group.h"
+#include "lib/rows/maker/group.h"
 
 #include <string.h>
 
