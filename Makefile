@@ -157,7 +157,7 @@ NAMING   := lib/hub/naming_rows
 NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
 # Checks of a folder know the names of all models that those rows convert.
 CONVERTED := lib/folder/converted
-CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def lib/arch/model_types.def
+CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
             $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o $(CODEC_OBJ)

@@ -258,43 +258,6 @@ static void rows_use_names_that_others_explain(void **state)
             check_rows(&mf_arch_texts[i], &mf_arch_texts[i]);
 }
 
-/* Rows about config.json are read with any architecture's: their names must be
- * their own. */
-static void rows_of_fields_hide_no_others(void **state)
-{
-    const struct mf_arch_text *config = mf_arch_find(false, str("config"));
-    struct mf_str rows;
-
-    (void)state;
-    assert_non_null(config);
-    rows = str(mf_arch_text_rows(config));
-    while (rows.size > 0) {
-        struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
-
-        if (mf_str_is(word, "let"))
-            assert_true(mf_str_begins(row, "config."));
-        else
-            assert_true(mf_str_is(word, "field"));
-    }
-    assert_true(mf_arch_is_field(str("num_hidden_layers")));
-    assert_false(mf_arch_is_field(str("num_hidden")));
-    assert_false(mf_arch_is_field(str("")));
-}
-
-static void model_types_are_of_architectures(void **state)
-{
-    static const char *const names[] = {
-#define MODEL_TYPE(type, name) name,
-#include "lib/arch/model_types.def"
-#undef MODEL_TYPE
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!mf_arch_find(true, str(names[i])))
-            fail_msg("%s", names[i]);
-}
-
 static void a_name_in_other_letters_is_recognized(void **state)
 {
     (void)state;
@@ -447,8 +410,6 @@ int main(void)
         cmocka_unit_test(arguments_belong_to_their_caller),
         cmocka_unit_test(architectures_are_listed_once),
         cmocka_unit_test(rows_use_names_that_others_explain),
-        cmocka_unit_test(rows_of_fields_hide_no_others),
-        cmocka_unit_test(model_types_are_of_architectures),
         cmocka_unit_test(a_name_in_other_letters_is_recognized),
         cmocka_unit_test(rows_run_to_their_end),
         cmocka_unit_test(rows_run_without_a_key),

@@ -23,7 +23,7 @@
 #include "lib/tokenize/fast.h"
 #include "tests/hub_folder.h"
 #include "tests/proto_image.h"
-#include "tests/same_plans.h"
+#include "tests/same_facts.h"
 
 /* ---- tokenizers ---- */
 
@@ -473,12 +473,20 @@ static void rename_there_and_back(void)
 }
 
 /* Of layers for further tokens, a folder is planned with those. */
+static size_t facts, without_vocabulary;
+
 static void compare_with_folder(const char *gguf)
 {
     struct plan_differences differences;
+    bool unknown = false;
 
     if (no_mtp)
         return;
+    differences = facts_differ(scratch_path("model.safetensors"),
+                               scratch_path(gguf), &facts, &unknown);
+    if (*differences.text)
+        wrong("other facts:", differences.text);
+    without_vocabulary += unknown;
     differences =
         plans_differ(scratch_path("model.safetensors"), scratch_path(gguf));
     if (*differences.text)
@@ -605,6 +613,10 @@ static void folders_come_back(void **state)
                   "refused\n",
                   bare_same, bare_estimated, bare_refused);
     assert_true(bare_same > 10);
+    print_message("# %zu facts; of %zu folders the vocabulary is unknown\n",
+                  facts, without_vocabulary);
+    assert_true(facts > 1500);
+    assert_in_range(without_vocabulary, 1, 5);
     assert_in_range(assumptions, 5, 100); /* of 260 folders */
     assert_int_equal(failures, 0);
 }

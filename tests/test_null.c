@@ -485,12 +485,14 @@ static void null_mf_model_adapter_info(void)
     refused(mf_model_adapter_info(model, NULL));
 }
 
-static void null_mf_model_config_facts(void)
+static void null_mf_model_outline(void)
 {
-    struct mf_config_facts facts;
+    struct mf_model *out;
 
-    assert_int_equal(mf_model_config_facts(NULL, &facts), MF_ERR_ARGUMENT);
-    refused(mf_model_config_facts(model, NULL));
+    assert_int_equal(mf_model_outline(NULL, MF_OUTLINE_FACTS, &out),
+                     MF_ERR_ARGUMENT);
+    refused(mf_model_outline(model, MF_OUTLINE_FACTS, NULL));
+    refused(mf_model_outline(model, (enum mf_outline)7, &out));
 }
 
 static void null_mf_model_info(void)
@@ -1020,7 +1022,7 @@ static const struct {
     { "mf_mix_name", null_mf_mix_name },
     { "mf_model_adapter_info", null_mf_model_adapter_info },
     { "mf_model_close", null_mf_model_close },
-    { "mf_model_config_facts", null_mf_model_config_facts },
+    { "mf_model_outline", null_mf_model_outline },
     { "mf_model_convert", null_mf_model_convert },
     { "mf_model_coverage", null_mf_model_coverage },
     { "mf_model_diff", null_mf_model_diff },

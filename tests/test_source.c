@@ -203,6 +203,16 @@ static void test_shards_and_lists(void **state)
 
 /* ---- files next to it ---- */
 
+static bool has_config(struct mf_model *model)
+{
+    struct mf_model *outline;
+
+    assert_int_equal(mf_model_outline(model, MF_OUTLINE_FACTS, &outline),
+                     MF_OK);
+    mf_model_close(outline);
+    return outline != NULL;
+}
+
 static void test_sidecars(void **state)
 {
     const char *path = fixture_path("good-hf-llama/model.safetensors");
@@ -210,7 +220,6 @@ static void test_sidecars(void **state)
     const char *from_store = scratch_path("store.gguf");
     struct mf_convert_options to_gguf = { .size = sizeof(to_gguf),
                                           .names = MF_NAMING_GGUF };
-    struct mf_config_facts facts;
     struct mf_byte_source source;
     struct mf_model *model;
 
@@ -219,8 +228,7 @@ static void test_sidecars(void **state)
     assert_int_equal(mf_model_convert(model, from_disk, &to_gguf, NULL), MF_OK);
     mf_model_close(model);
     assert_int_equal(open_stored(env, path, &model), MF_OK);
-    assert_int_equal(mf_model_config_facts(model, &facts), MF_OK);
-    assert_true(facts.found);
+    assert_true(has_config(model));
     assert_int_equal(mf_model_convert(model, from_store, &to_gguf, NULL),
                      MF_OK);
     mf_model_close(model);
@@ -232,8 +240,7 @@ static void test_sidecars(void **state)
     assert_int_equal(store_open(NULL, path, &source), 0);
     source.open = NULL;
     assert_int_equal(mf_model_open_source(env, &source, NULL, &model), MF_OK);
-    assert_int_equal(mf_model_config_facts(model, &facts), MF_OK);
-    assert_false(facts.found);
+    assert_false(has_config(model));
     mf_model_close(model);
     nothing_left();
 }
@@ -460,12 +467,7 @@ static void test_descriptor(void **state)
               O_RDONLY | O_CLOEXEC);
     assert_int_equal(
         mf_model_open_fd(env, "model.safetensors", fd, NULL, &model), MF_OK);
-    {
-        struct mf_config_facts facts;
-
-        assert_int_equal(mf_model_config_facts(model, &facts), MF_OK);
-        assert_false(facts.found);
-    }
+    assert_false(has_config(model));
     mf_model_close(model);
     close(fd);
     free(bytes);

@@ -32,6 +32,7 @@
 #include "lib/model/facts.h"
 
 #define ELEMENTS_MAX 512 /* of an array that a loader keeps */
+#define NAME_MAX     128 /* of an architecture */
 
 /* ---- the type of a row ---- */
 
@@ -93,18 +94,24 @@ bool mf_arch_is_whole_key(struct mf_str name)
            mf_str_begins(name, "tokenizer.") || mf_str_begins(name, "xielu.");
 }
 
-struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
-                                         struct mf_str name)
+static struct mf_arch_full_key full_key(struct mf_str architecture,
+                                        struct mf_str name)
 {
     bool whole = mf_arch_is_whole_key(name);
     struct mf_arch_full_key out;
 
-    assert(run->name.size + name.size + 2 <= sizeof(out.text));
+    assert(architecture.size + name.size + 2 <= sizeof(out.text));
     out.size = (size_t)snprintf(out.text, sizeof(out.text), "%.*s%s%.*s",
-                                whole ? 0 : (int)run->name.size,
-                                whole ? "" : run->name.at, whole ? "" : ".",
+                                whole ? 0 : (int)architecture.size,
+                                whole ? "" : architecture.at, whole ? "" : ".",
                                 (int)name.size, name.at);
     return out;
+}
+
+struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
+                                         struct mf_str name)
+{
+    return full_key(run->name, name);
 }
 
 static void note_type(struct mf_arch_run *run, const struct mf_meta *meta,
@@ -175,9 +182,9 @@ static int64_t integer_of(const struct type *wanted, enum mf_value_type type,
 }
 
 /* Reads the elements of an array, which has at most ELEMENTS_MAX. */
-static void read_elements(struct mf_arch_run *run, size_t row,
-                          const struct mf_meta *meta, const struct type *type,
-                          struct mf_arch_key *key)
+static void read_elements(struct mf_arch_run *run, struct mf_model *model,
+                          size_t row, const struct mf_meta *meta,
+                          const struct type *type, struct mf_arch_key *key)
 {
     struct mf_index *index = run->index;
     struct mf_values *values;
@@ -187,7 +194,7 @@ static void read_elements(struct mf_arch_run *run, size_t row,
 
     each = mf_arena_take(run->quiet ? &run->arena : &index->arena,
                          (size_t)meta->count * sizeof(*each));
-    if (!each || mf_values_open(run->model, row, &values) != MF_OK) {
+    if (!each || mf_values_open(model, row, &values) != MF_OK) {
         run->status = index->env->error.status;
         return;
     }
@@ -200,9 +207,9 @@ static void read_elements(struct mf_arch_run *run, size_t row,
     key->count = seen;
 }
 
-static void read_array(struct mf_arch_run *run, size_t row,
-                       const struct mf_meta *meta, const struct type *type,
-                       struct mf_arch_key *key)
+static void read_array(struct mf_arch_run *run, struct mf_model *model,
+                       size_t row, const struct mf_meta *meta,
+                       const struct type *type, struct mf_arch_key *key)
 {
     key->count = meta->count;
     if (!(type->base->elements >> meta->of & 1)) {
@@ -220,7 +227,7 @@ static void read_array(struct mf_arch_run *run, size_t row,
     if ((meta->of == MF_VALUE_U32 || meta->of == MF_VALUE_I32 ||
          meta->of == MF_VALUE_BOOL || meta->of == MF_VALUE_U64) &&
         meta->count > 0 && meta->count <= ELEMENTS_MAX)
-        read_elements(run, row, meta, type, key);
+        read_elements(run, model, row, meta, type, key);
 }
 
 static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
@@ -253,14 +260,14 @@ static void note_missing(struct mf_arch_run *run,
                   mf_quote((struct mf_str){ full->text, full->size }).text);
 }
 
-static void read_meta(struct mf_arch_run *run, size_t at,
-                      const struct mf_meta *meta, const struct type *type,
-                      struct mf_arch_key *key)
+static void read_meta(struct mf_arch_run *run, struct mf_model *model,
+                      size_t at, const struct mf_meta *meta,
+                      const struct type *type, struct mf_arch_key *key)
 {
     key->offset = meta->span.offset;
     if (meta->type == MF_VALUE_ARRAY &&
         (type->array || type->base->scalar == MF_VALUE_ARRAY))
-        read_array(run, at, meta, type, key);
+        read_array(run, model, at, meta, type, key);
     else
         read_single(run, meta, type, key);
 }
@@ -302,12 +309,46 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
             note_count(run, &meta, type);
             key->fault = MF_ARCH_COUNT;
         } else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
-            read_elements(run, at, &meta, type, key);
+            read_elements(run, run->model, at, &meta, type, key);
         key->present = key->each != NULL;
     } else if (mf_meta_unsigned(&meta, &number) && number <= INT64_MAX) {
         key->number = (struct mf_arch_number){ true, (int64_t)number };
         key->present = true;
     }
+}
+
+/* The key with its type, as a file has it that was made of GGUF. */
+static bool read_carried(struct mf_arch_run *run, const struct type *type,
+                         struct mf_arch_key *key)
+{
+    struct mf_arch_key carried = *key;
+    struct mf_arch_full_key full;
+    struct mf_meta meta;
+    size_t at;
+
+    if (!run->keys ||
+        !mf_model_fact(run->keys, MF_FACT_ARCHITECTURE, &meta, NULL) ||
+        meta.text.size > NAME_MAX)
+        return false;
+    full = full_key(meta.text, key->name);
+    if (!mf_meta_find(run->keys, full.text, full.size, &meta, &at))
+        return false;
+    read_meta(run, run->keys, at, &meta, type, &carried);
+    if (carried.present)
+        *key = carried;
+    return carried.present;
+}
+
+/* For numbers a key that may be missing counts as 0, as in GGUF. */
+static void read_foreign(struct mf_arch_run *run, const struct type *type,
+                         struct mf_arch_key *key)
+{
+    if (read_carried(run, type, key))
+        return;
+    read_fact(run, type, key);
+    if (run->quiet && type->optional && key->fault == MF_ARCH_SOUND &&
+        !key->present)
+        key->number.known = true;
 }
 
 /* ---- rows ---- */
@@ -325,19 +366,14 @@ void mf_arch_read_key(struct mf_arch_run *run, struct mf_code row)
     key = &run->key[run->key_count];
     *key = (struct mf_arch_key){ .name = name, .offset = MF_NO_OFFSET };
     run->key_count++;
-    if (run->field && mf_arch_read_field(run, key, type.array))
+    if (run->foreign) {
+        read_foreign(run, &type, key);
         return;
-    if (run->foreign)
-        read_fact(run, &type, key);
-    if (run->field && type.optional && key->fault == MF_ARCH_SOUND &&
-        !key->present)
-        key->number.known = true;
-    if (run->foreign)
-        return;
+    }
     if (mf_meta_find(run->model, full.text, full.size, &meta, &at) &&
         (type.single || type.base->scalar == MF_VALUE_ARRAY ||
          meta.type == MF_VALUE_ARRAY))
-        read_meta(run, at, &meta, &type, key);
+        read_meta(run, run->model, at, &meta, &type, key);
     else if (!type.optional) {
         note_missing(run, &full);
         key->fault = MF_ARCH_MISSING;
@@ -352,5 +388,5 @@ const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
     for (size_t i = run->key_count; i-- > 0;)
         if (mf_str_same(run->key[i].name, name))
             return &run->key[i];
-    return mf_arch_field_of(run, name);
+    return NULL;
 }

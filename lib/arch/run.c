@@ -11,7 +11,6 @@
  *     like ARCHITECTURE             the rows of another one
  *     if EXPRESSION ... else ... end
  *     each FROM .. TO ... end       for the blocks from FROM to TO - 1
- *     field KEY EXPRESSION          a key of other formats (fields.c); not run
  *
  * Groups "before" and "after" are what is common to all architectures.  A `let`
  * of an architecture hides that of the same name in a group.

@@ -44,8 +44,6 @@ struct mf_arch_key {
     struct mf_str text;  /* of a string */
     uint64_t offset;     /* of the value in the file */
     enum mf_arch_fault fault;
-    struct mf_str origin; /* the field that it is made of, where it has
-                             another name than the key */
 };
 
 struct mf_arch_let {
@@ -68,7 +66,7 @@ struct mf_arch_missing {
 };
 
 #define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    224 /* with those of other formats, and of graphs */
+#define MF_ARCH_LETS_MAX    224 /* with those of graphs */
 #define MF_ARCH_MISSING_MAX 96
 
 struct mf_arch_run {
@@ -82,9 +80,8 @@ struct mf_arch_run {
     bool overflowed;    /* a number did not fit; only set */
     const struct mf_arch_key *culprit; /* the first that a number lacked */
     struct mf_arena arena;             /* of arrays, if quiet */
-    const struct mf_arch_key *field;   /* what another format says (fields.c);
-                                          NULL: nothing */
-    size_t field_count;
+    struct mf_model
+        *keys;          /* of another format, its metadata in GGUF; or NULL */
     mf_arch_take *take; /* gets the tensors of rows, which are not checked */
     void *take_user;
     enum mf_severity severity; /* of findings */
@@ -178,29 +175,6 @@ void mf_arch_read_key(struct mf_arch_run *run, struct mf_code row);
 /* The key that a row has read; NULL if none has. */
 const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
                                          struct mf_str name);
-
-/* ---- fields of other formats (fields.c) ---- */
-
-/* Keeps the fields, in the run's arena, and adds the rows that use them. */
-enum mf_status mf_arch_take_fields(struct mf_arch_run *run,
-                                   const struct mf_arch_fields *fields);
-
-/* The field of that name, or NULL. */
-const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
-                                           struct mf_str name);
-
-/* Gives a key its value from fields.  array: it may be a list.  False if no
- * field says anything about it. */
-bool mf_arch_read_field(struct mf_arch_run *run, struct mf_arch_key *key,
-                        bool array);
-
-/* ---- numbers (numbers.c) ---- */
-
-/* Says why a key has no value that makes sense.  lacks_elements: it has too few
- * of them. */
-void mf_arch_explain_key(const struct mf_arch_run *run,
-                         const struct mf_arch_key *key, bool lacks_elements,
-                         char *out, size_t room);
 
 /* ---- tensors (tensors.c) ---- */
 

@@ -3,11 +3,11 @@
 # converted.awk - the models that the rows of lib/hub convert, as one text in C
 #
 #     awk -f lib/folder/converted.awk lib/hub/families/*.txt \
-#         lib/arch/names.def lib/arch/model_types.def >converted.c
+#         lib/arch/names.def >converted.c
 #
 # Names of classes are in rows `class` of paragraphs `family` and `projector`.
 # Model types are in the first line of paragraphs `config`, in rows
-# `field model_type` of paragraphs `restore`, and in the tables of lib/arch.
+# `field model_type` of paragraphs `restore`, and in names.def of lib/arch.
 function add(word) {
     if (word != "" && !(word in known)) {
         known[word] = 1
@@ -38,7 +38,7 @@ $1 == "field" && $2 == "model_type" {
     for (i = 2; i <= count; i += 2)
         add(part[i])
 }
-/^(ARCHITECTURE|MODEL_TYPE)\("/ {
+/^ARCHITECTURE\("/ {
     split($0, part, "\"")
     add(part[2])
 }

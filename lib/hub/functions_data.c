@@ -97,6 +97,9 @@ const struct mf_node *mf_call_values(struct mf_eval *eval,
     size_t count;
     uint8_t value[sizeof(float)];
 
+    if (recipe->facts)
+        return mf_eval_value(eval,
+                               mf_list_begin(recipe, &list) ? list.node : NULL);
     all = find_all(recipe, argument, &count, &order);
     if (!all || !mf_list_begin(recipe, &list))
         return mf_eval_value(eval, NULL);
@@ -175,7 +178,7 @@ const struct mf_node *mf_call_same(struct mf_eval *eval,
     bool same;
 
     for (size_t i = 0; i < 2; i++)
-        if (!find(index, argument[i]->text, &record[i]))
+        if (recipe->facts || !find(index, argument[i]->text, &record[i]))
             return &mf_node_false;
     if (!are_equal(&index->tensor[record[0]], &index->tensor[record[1]]))
         return &mf_node_false;

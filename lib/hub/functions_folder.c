@@ -33,6 +33,10 @@ const struct mf_node *mf_call_token_rows(struct mf_eval *eval,
     uint64_t rows;
 
     (void)argument;
+    if (recipe->facts) {
+        recipe->lacks_tokens = true;
+        return mf_eval_int(eval, -1); /* all rows */
+    }
     if (mf_vocab_rows(recipe->model, recipe->arena, recipe->config, &rows) !=
         MF_OK)
         return mf_eval_value(eval, NULL);
@@ -48,6 +52,8 @@ const struct mf_node *mf_call_json(struct mf_eval *eval,
     struct mf_recipe *recipe = eval->recipe;
     struct mf_node *root;
 
+    if (recipe->facts && mf_str_begins(argument[0]->text, "tokenizer"))
+        return &mf_node_null;
     if (mf_sidecar_tree_but(recipe->model, recipe->arena, argument[0]->text.at,
                             MF_SIDECAR_LIMIT, left, &root) != MF_OK)
         return mf_eval_value(eval, NULL);
@@ -187,7 +193,7 @@ const struct mf_node *mf_call_numbers(struct mf_eval *eval,
     struct mf_node_list list;
     size_t at;
 
-    if (!find_tensor(recipe, argument[0]->text, &at))
+    if (recipe->facts || !find_tensor(recipe, argument[0]->text, &at))
         return &mf_node_null;
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
         return mf_eval_value(eval, NULL);

@@ -184,6 +184,8 @@ const struct mf_node *mf_call_token(struct mf_eval *eval,
                              .text = argument[0]->text,
                              .id = NO_ID };
 
+    if (eval->recipe->facts)
+        return &mf_node_null;
     if (look_in_file(&search, "tokenizer_config.json", "added_tokens_decoder",
                      MF_JSON_BEGIN_OBJECT) != MF_OK ||
         (search.id == NO_ID &&

@@ -47,6 +47,9 @@ struct mf_recipe {
     struct mf_node *config; /* an object: what names mean */
     bool mistral;           /* it is params.json, not config.json */
     bool of_keys;           /* nor a file: it is made of a GGUF file's keys */
+    bool facts;             /* data of tensors and of the tokenizer is not read:
+                               functions that need it give nothing */
+    bool lacks_tokens;      /* with `facts`: a row asked how many tokens are */
     size_t lets, given;     /* given: before the rows */
     struct mf_recipe_let let[MF_RECIPE_LETS];
 };

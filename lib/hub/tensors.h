@@ -24,6 +24,8 @@ struct mf_hub_tensors {
     bool typed;               /* else bf16 or f16, as the folder's tensors are;
                                  `type` is what was found */
     bool keep_types;          /* each tensor has the type that it had */
+    bool facts;               /* no more than those outside of blocks, from
+                                 which the size of the vocabulary is known */
     bool fuse_qkv;            /* one tensor for the three of attention */
     bool fuse_gate_up;        /* one for two of a layer's experts */
     bool fp8_as_q8;           /* weights that were f8 become q8_0 */

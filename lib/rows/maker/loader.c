@@ -21,9 +21,9 @@ const struct function loader_functions[] = {
     { NULL, NULL },
 };
 
-static const char *const words[] = { "key", "let",  "need", "tensor", "tensor?",
-                                     "use", "use?", "like", "if",     "else",
-                                     "end", "each", "field" };
+static const char *const words[] = { "key",     "let",  "need", "tensor",
+                                     "tensor?", "use",  "use?", "like",
+                                     "if",      "else", "end",  "each" };
 
 /* ---- each row for itself ---- */
 
@@ -199,7 +199,7 @@ static void check_row(const struct source *source, const struct row *row)
 
     if (text_is(word, "key"))
         check_key(row, rest);
-    else if (text_is(word, "let") || text_is(word, "field"))
+    else if (text_is(word, "let"))
         check_let(row, rest);
     else if (text_is(word, "need") || text_is(word, "if"))
         check_condition(row, rest);

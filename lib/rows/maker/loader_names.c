@@ -14,7 +14,6 @@ struct walk {
     struct words missed;         /* "FILE:LINE NAME" of errors, each once */
     const struct part *part;
     bool of_let; /* which sees no parameters */
-    bool fields; /* names may be fields of config.json */
 };
 
 typedef void visit(struct walk *walk, const struct row *row, struct text word,
@@ -64,8 +63,7 @@ static void see_name(void *user, const struct row *row, struct text name,
 
     (void)whole;
     words_add(&walk->used, name);
-    if ((walk->fields && !text_begins(name, "config.")) || text_is(name, "i") ||
-        words_have(&walk->defined, name) ||
+    if (text_is(name, "i") || words_have(&walk->defined, name) ||
         (!walk->of_let && rows_has_parameter(walk->part, name)))
         return;
     /* Other architectures that use the row would say the same. */
@@ -172,11 +170,6 @@ void loader_check_names(struct source *source, struct words *used)
         walk_rows(&walk, part, see_names);
         words_free(&walk.parts);
     }
-    /* Fields may have any name, but for those that the group gives. */
-    walk.fields = true;
-    words_free(&walk.defined);
-    walk_group(&walk, "config", define);
-    walk_group(&walk, "config", see_names);
     /* What all have is for the library, which asks for it by name. */
     walk_group(&walk, common[0], use_name);
     for (size_t i = 0; i < source->count; i++)
