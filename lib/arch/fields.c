@@ -3,7 +3,7 @@
  * fields.c - models whose numbers have other names than in GGUF
  *
  * A Hugging Face model says in config.json what a GGUF file has in its
- * metadata, an APR file in keys of its own.  Group "config" of the tables gives
+ * metadata, an APR file in keys of its own.  Group "config" of the rows gives
  * each key of GGUF a value made of such fields.  A field that has the very name
  * of a key, without the architecture in front, comes first: files that were
  * converted from GGUF have those.

@@ -10,7 +10,7 @@
 #include "lib/arch/arch.h"
 #include "lib/base/str.h"
 
-/* A paragraph of lib/arch/tables: one row a line. */
+/* A paragraph of a section `loader` or `graph`: one row a line. */
 struct mf_arch_text {
     /* 'a', or 'g' for a group, which `use` rows refer to; then the name, the
      * parameters of a group (names between spaces) and the rows, a NUL after

@@ -2,7 +2,7 @@
  *
  * tensor_rows.c - reading what a recipe says about tensors
  *
- * Paragraphs `tensors FAMILY ...` of lib/hub/families have these rows, besides
+ * Paragraphs `tensors FAMILY ...` of lib/families have these rows, besides
  * those that recipe.h explains:
  *
  *     skip PATTERN ... [RANGE]

@@ -61,7 +61,7 @@ static void remove_numbers(struct mf_graph *graph, size_t let_count)
             let_count * sizeof(*run->let));
 }
 
-/* common.txt explains them. */
+/* docs/rows.md explains them. */
 static void add_numbers(struct mf_graph *graph,
                         const struct mf_plan_settings *settings)
 {
