@@ -151,16 +151,18 @@ FAMILY_ROWS := $(sort $(wildcard lib/families/*.txt lib/families/*/*.txt))
 ARCH_TABLES := lib/arch/tables
 GRAPH_TABLES := lib/plan/graphs
 FAMILIES := lib/hub/families
-ROW_TABLES := $(foreach table,$(ARCH_TABLES) $(GRAPH_TABLES) $(FAMILIES),$(BUILD)/$(table).c)
+ROW_TABLES := $(ARCH_TABLES) $(GRAPH_TABLES) $(FAMILIES)
 # And what their tensors are called.
 NAMING   := lib/hub/naming_rows
 NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
 # Checks of a folder know the names of all models that those rows convert.
 CONVERTED := lib/folder/converted
-CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def
+TABLES   := $(ROW_TABLES) $(NAMING) $(CONVERTED)
+# For a test the same with one more family, the file of which is in docs/adding.md.
+ADDED    := $(BUILD)/added
+ADDED_ROWS := $(ADDED)/wren.txt
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
-            $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o $(CODEC_OBJ)
+              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(TABLES:%=$(BUILD)/%.o) $(CODEC_OBJ)
 
 # ---- groups
 
@@ -201,7 +203,7 @@ UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/dump $(BUILD)/tests/read_speed $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
             $(BUILD)/tests/sample $(BUILD)/fixtures/make
 # Programs in which the test is somewhere in the middle.
-VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy)
+VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
@@ -303,32 +305,40 @@ ROWS       := $(BUILD)/rows
 FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
               lib/plan/ops.def lib/tokenizer/procedures.def
 
-$(ROWS): $(wildcard lib/rows/maker/*.[ch]) $(FUNCTIONS)
+$(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(FUNCTIONS)
 	@mkdir -p $(@D)
 	$(call say,HOST,$@)
 	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/maker/*.c) -o $@
 
 # Tables that would not change stay as they are, and so do objects made of them.
-$(BUILD)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
-	@mkdir -p $(dir $(ROW_TABLES))
+$(BUILD)/rows-made $(ADDED)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
+	@mkdir -p $(addprefix $(@D)/,$(dir $(ROW_TABLES)))
 	@$(ROWS) --fields lib/rows/config_names.txt --tensors $(firstword $(NAMING_ROWS)) \
-	    --loader $(BUILD)/$(ARCH_TABLES).c --graph $(BUILD)/$(GRAPH_TABLES).c \
-	    --family $(BUILD)/$(FAMILIES).c $(FAMILY_ROWS)
+	    --loader $(@D)/$(ARCH_TABLES).c --graph $(@D)/$(GRAPH_TABLES).c \
+	    --family $(@D)/$(FAMILIES).c $(filter $(FAMILY_ROWS) $(ADDED_ROWS),$^)
 	@touch $@
 
-$(ROW_TABLES): $(BUILD)/rows-made ;
+$(ROW_TABLES:%=$(BUILD)/%.c): $(BUILD)/rows-made ;
+$(ROW_TABLES:%=$(ADDED)/%.c): $(ADDED)/rows-made ;
 
-$(BUILD)/$(CONVERTED).c: $(CONVERTED_ROWS) $(CONVERTED).awk
+$(BUILD)/$(CONVERTED).c $(ADDED)/$(CONVERTED).c: $(FAMILY_ROWS) lib/arch/names.def $(CONVERTED).awk
 	@mkdir -p $(@D)
-	@awk -f $(CONVERTED).awk $(CONVERTED_ROWS) >$@
+	@awk -f $(CONVERTED).awk $(filter-out %.awk,$^) >$@
 
-$(BUILD)/$(NAMING).c: $(NAMING_ROWS) lib/hub/naming.awk
+$(BUILD)/$(NAMING).c $(ADDED)/$(NAMING).c: $(NAMING_ROWS) $(FAMILY_ROWS) lib/hub/naming.awk
 	@mkdir -p $(@D)
-	@LC_ALL=C awk -f lib/hub/naming.awk $(NAMING_ROWS) >$@
+	@LC_ALL=C awk -f lib/hub/naming.awk $(filter-out %.awk,$^) >$@
+
+$(ADDED)/rows-made $(ADDED)/$(CONVERTED).c $(ADDED)/$(NAMING).c: $(ADDED_ROWS)
+
+$(ADDED_ROWS): docs/adding.md tests/example.awk
+	@mkdir -p $(@D)
+	@awk -v first="# SPDX" -f tests/example.awk docs/adding.md >$@
 
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: %.o: %.c
+TABLE_OBJ := $(TABLES:%=$(BUILD)/%.o) $(TABLES:%=$(ADDED)/%.o)
+$(TABLE_OBJ): private OWN := -Wno-overlength-strings
+$(TABLE_OBJ): %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
@@ -467,6 +477,11 @@ $(TOY)/%.o: %.c $(TOY)/lib/model/formats.def $(TOY)/lib/draft/writers.def
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
+
+# The command with one more family.
+$(BUILD)/modelfile-added: $(CLI_OBJ) $(TABLES:%=$(ADDED)/%.o) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 

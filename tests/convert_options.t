@@ -260,7 +260,7 @@ listed() {
         sort -c "$work/o" && grep -qx MixtralForCausalLM "$work/o" &&
         awk '/^[^ #]/ { family = $1 == "family" }
             family && $1 == "class" || more { for (i = 1 + !more; i <= NF; i++) if ($i != "\\") print $i
-            more = $NF == "\\" }' lib/hub/families/*.txt | sort -u | cmp - "$work/o" &&
+            more = $NF == "\\" }' lib/families/*.txt lib/families/*/*.txt | sort -u | cmp - "$work/o" &&
         "$modelfile" convert --print-supported-models --mmproj |
         grep -qx Gemma3ForConditionalGeneration &&
         "$modelfile" convert --print-supported-models --json | grep -qF '"MixtralForCausalLM"'

@@ -3,7 +3,7 @@
 #
 # differential.t - validate and llama.cpp agree about thousands of faulty models
 #
-# Small models are made of each architecture that has rows in lib/arch/tables;
+# Small models are made of each architecture that has rows about loading;
 # validate accepts them.  Models of some (ARCHITECTURES=all: of each) get FAULTS
 # single faults each, which validate and LLAMA_JUDGE judge: a program that is
 # given the path of a model and exits with 0 if the model runs.  docs/verdicts.md

@@ -75,6 +75,23 @@ gone() {
 }
 check_empty "files and names of the code that pages mention exist" gone
 
+# What rows can say: their functions, steps and words.
+unexplained() {
+    {
+        sed -En 's/^(FORM|FUNCTION)\(([A-Z]+, )?"([a-z_]+)".*/`\3(/p' \
+            lib/arch/functions.def lib/hub/functions.def
+        sed -n 's/^STEP([A-Z0-9_]*, *"\([a-z0-9_]*\)".*/`\1/p' \
+            lib/hub/tensor_steps.def
+        sed -E 's/(^| )#.*//' lib/families/*.txt lib/families/*/*.txt |
+            awk '!more && /^ / && NF && $2 != "=" { print "`" $1 }
+                { more = /\\$/ }'
+    } | sort -u >"$dir/words"
+    [ "$(wc -l <"$dir/words")" -ge 100 ] || echo "few words"
+    # "`first(", "`if" and the like, as they begin code of the page.
+    grep -oE '`[a-z_0-9]+[(?]?' docs/rows.md | sort -u | comm -13 - "$dir/words"
+}
+check_empty "docs/rows.md explains every word" unexplained
+
 # ---- README.md
 
 check "README.md has at most 100 lines" [ "$(wc -l <README.md)" -le 100 ]

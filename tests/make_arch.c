@@ -5,7 +5,7 @@
  *     make_arch [--full] ARCHITECTURE FILE
  *     make_arch                                 those that have rows
  *
- * Runs the rows of lib/arch/tables.  Where they would look a key or a tensor up
+ * Runs the rows of sections `loader`.  Where they would look a key or tensor up
  * (keys.c, tensors.c), this one adds it to the model instead: keys with the
  * values of make_arch.def, tensors with the shape of the row.  Tensors that may
  * be missing are, or with --full are not.  If a condition is not true, the rows

@@ -22,7 +22,8 @@ rules() {
 }
 # Rows that end with a backslash go on in the next.
 classes() {
-    sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' lib/hub/families/*.txt |
+    sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' lib/families/*.txt \
+        lib/families/*/*.txt |
         awk '/^[a-z]/ { kind = $1 }
             $1 == "class" && kind ~ /^(family|projector)$/ {
                 for (i = 2; i <= NF; i++) print $i
@@ -31,8 +32,9 @@ classes() {
 types() {
     sed -En 's/^(MODEL_TYPE|ARCHITECTURE|TYPE)\("([^"]*)".*/\2/p' \
         lib/arch/model_types.def lib/arch/names.def lib/folder/families.def
-    sed -n 's/^ *field model_type "\([^"]*\)"$/\1/p' lib/hub/families/*.txt
-    sed -n "s/^config //p" lib/hub/families/config.txt | tr " " "\n"
+    sed -n 's/^ *field model_type "\([^"]*\)"$/\1/p' lib/families/*.txt
+    cat lib/families/*.txt lib/families/*/*.txt |
+        sed -n 's/^config //p' | tr ' ' '\n'
 }
 
 classes >"$dir/classes"

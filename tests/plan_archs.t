@@ -3,7 +3,7 @@
 #
 # plan_archs.t - the compute memory of each architecture, as llama.cpp has it
 #
-# Small models are made of each architecture that has rows in lib/arch/tables,
+# Small models are made of each architecture that has rows about loading,
 # without and with the tensors that may be missing ("-full", not if QUICK=1).  A
 # row of plan_archs.tsv has what llama.cpp v0.5.0 reserves for them on the CPU,
 # in MiB:
@@ -17,7 +17,7 @@
 #     context 16384, ubatch 256, caches of q8_0, 4 sequences
 #
 # "-": llama.cpp does not take this setting, or has no figure.  Architectures
-# without a graph in lib/plan/graphs, or with one that leaves something out, are
+# without a paragraph `graph`, or with one that leaves something out, are
 # estimated, and say so:
 without="bailingmoe3 deepseek32 deepseek4 dflash dots3note eagle3 \
     ernie4_5-moe gemma4-assistant glm-dsa graniteswitch hy_v4 kimi-k3 \

@@ -54,7 +54,7 @@ const struct mf_node *mf_eval_call(struct mf_eval *eval);
 typedef const struct mf_node *mf_call(struct mf_eval *eval,
                                       const struct mf_node *const *argument);
 
-/* functions_folder.c; common.txt says what each is for. */
+/* functions_folder.c; docs/rows.md says what each is for. */
 mf_call mf_call_exists;
 mf_call mf_call_token_rows;
 mf_call mf_call_json;

@@ -2,7 +2,7 @@
  *
  * functions.c - what expressions of recipes can call
  *
- * common.txt says what each is for.
+ * docs/rows.md says what each is for.
  */
 #include <assert.h>
 #include <math.h>

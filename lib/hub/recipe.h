@@ -2,10 +2,10 @@
  *
  * recipe.h - how the models of a family are converted, as rows
  *
- * lib/families has a paragraph for each family; docs/rows.md teaches the
- * language.  A recipe is the paragraph for one config.json.  Walking it visits
- * its rows in order: `if`, `use` and `let` are followed here, and all others go
- * to the caller, who takes those it knows.
+ * Sections `convert` of lib/families have a paragraph for each family;
+ * docs/rows.md explains the language.  A recipe is the paragraph for one
+ * config.json.  Walking it visits its rows in order: `if`, `use` and `let` are
+ * followed here, and all others go to the caller, who takes those it knows.
  *
  * Values are nodes of JSON, whether they come from config.json or are computed,
  * in the arena of the recipe.  Rows are part of this library, and were checked

@@ -4,8 +4,7 @@
  *
  * A tensor runs through the rows in their order: those whose pattern fits its
  * name change it, and what comes out of one row goes on to the next one.  At
- * the end lib/hub/names has its name in GGUF.  docs/rows.md teaches the
- * rows.
+ * the end lib/hub/names has its name in GGUF.  docs/rows.md explains the rows.
  *
  * Expressions are computed once, when the rows are read: a model may have
  * 90,000 tensors.

@@ -7,8 +7,8 @@
  * formula: it depends on the order in which tensors live and die.  So the graph
  * is laid out here as well, without data:
  *
- *     graphs/    rows: which tensors an architecture's graph has
- *     rows.c     runs them; words.c knows their names, numbers and weights
+ *     rows.c     runs the rows of an architecture's graph
+ *     words.c    knows names, numbers and weights in them
  *     ops.c      operations: the shape of what they give
  *     parts.c    parts of a graph, in the order of computing
  *     kinds.c    which blocks are alike

@@ -2,7 +2,7 @@
  *
  * rows.c - the rows of a graph, from the first to the last
  *
- * lib/plan/graphs/common.txt explains them.  Numbers are expressions of
+ * docs/rows.md explains them.  Numbers are expressions of
  * lib/arch; names of tensors and operations are looked up here.
  */
 #include "lib/plan/graph.h"

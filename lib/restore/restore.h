@@ -3,7 +3,7 @@
  * restore.h - a GGUF file as a folder that transformers loads
  *
  * The room restore goes the way of lib/hub back.  In: a GGUF file of a family
- * that has a paragraph `restore` in lib/hub/families.  Out: config.json,
+ * that has a paragraph `restore` in lib/families.  Out: config.json,
  * generation_config.json, the tokenizer's files and README.md in a folder, and
  * the tensors with their names and orders in Hugging Face's models, in a draft.
  *

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * family.c - rows about config.json: lib/hub/families
+ * family.c - rows about config.json: sections convert and restore
  *
- * lib/hub/families/common.txt explains them.  First each row for itself, then
- * each paragraph with all groups that it uses: whether its kind has such rows,
- * and whether a name is a field of config.json, a `let` or what the library
- * gives.
+ * docs/rows.md explains them.  First each row for itself, then each paragraph
+ * with all groups that it uses: whether its kind has such rows, and whether a
+ * name is a field of config.json, a `let` or what the library gives.
  */
 #include "lib/rows/maker/family.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * family.h - rows about config.json and its tensors: lib/hub/families
+ * family.h - rows about config.json and its tensors: sections convert, restore
  */
 #ifndef MF_ROWS_FAMILY_H
 #define MF_ROWS_FAMILY_H
@@ -10,7 +10,7 @@
 extern const struct language family_language;
 extern const struct function family_functions[];
 
-/* loader: rows of lib/arch/tables, whose architectures and keys these know.
+/* loader: rows of sections loader, whose architectures and keys these know.
  * fields: the names that a config.json may have, a word each. */
 void family_check(struct source *source, const struct source *loader,
                   const struct words *fields);

@@ -2,7 +2,7 @@
  *
  * family_tensor.c - rows about tensors of Hugging Face's models
  *
- * lib/hub/families/tensors_common.txt explains them.
+ * docs/rows.md explains them.
  */
 #include <string.h>
 

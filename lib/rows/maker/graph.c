@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph.c - rows about what an architecture computes: lib/plan/graphs
+ * graph.c - rows about what an architecture computes: section graph
  *
  * Each graph is followed with all groups that it uses, as when it is run, but
  * on both sides of each `if`: a tensor must have been made by a row before, and

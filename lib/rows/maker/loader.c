@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.c - rows about what a loader reads: lib/arch/tables
+ * loader.c - rows about what a loader reads: section loader
  *
  * Here each row for itself; loader_names.c then looks at the names in them.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * loader.h - rows about what a loader reads: lib/arch/tables
+ * loader.h - rows about what a loader reads: section loader
  */
 #ifndef MF_ROWS_LOADER_H
 #define MF_ROWS_LOADER_H
