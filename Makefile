@@ -222,6 +222,7 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 .PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
 
 # What building needs is looked for once, before the first object: the name of
 # a package instead of a compiler's error.
