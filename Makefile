@@ -219,7 +219,7 @@ endif
 LIBDL    := -ldl
 LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
-.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -534,7 +534,7 @@ test: ## installs what is missing, builds, and runs every test (1 GB of disk)
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all fuzz-seeds $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
@@ -587,6 +587,13 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
 	$(call say,LINK,$@)
 	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
 
+# What they begin with; a list is written after the inputs that it names.
+SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)
+fuzz-seeds: $(SEEDS) ## unpacks the inputs that fuzzing begins with
+
+$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds/%.txt tests/fuzz/seeds.sh
+	@sh tests/fuzz/seeds.sh unpack $* $(BUILD)/seeds
+
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -605,7 +612,7 @@ $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 	    -DTARGET=$* $^ -lz -lm -ldl -o $@
 
-fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
+fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \
@@ -613,12 +620,12 @@ fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="ggu
 	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=5 \
 	        -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/ -close_fd_mask=2 \
-	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	        $(BUILD)/corpus/$$name $(BUILD)/seeds/$$name || exit 1; \
 	done
 
-fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and the fixtures through every target
+fuzz-replay: fuzz-seeds $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept inputs and the fixtures through every target
 	@for name in $(FUZZ_NAMES); do \
-	    $(BUILD)/tests/replay-$$name tests/fuzz/corpus/$$name fixtures || \
+	    $(BUILD)/tests/replay-$$name $(BUILD)/seeds/$$name fixtures || \
 	        exit 1; \
 	done
 
