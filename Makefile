@@ -202,7 +202,7 @@ CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/dump $(BUILD)/tests/read_speed $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
-            $(BUILD)/tests/sample $(BUILD)/fixtures/make
+            $(BUILD)/tests/sample
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy)
 SCRIPTS  := $(wildcard tests/*.t)
@@ -218,6 +218,10 @@ SHAREDZ  := -lz
 endif
 LIBDL    := -ldl
 LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
+
+# What the program in fixtures/ writes, and one of these.
+MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
+FIXTURES := fixtures/good-base.gguf
 
 .PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
@@ -236,7 +240,7 @@ $(LIB_OBJ) $(CLI_OBJ): | $(BUILD)/.found
 LIBRARIES = $(OUT)/libmodelfile.a $(OUT)/libmodelfile.so
 
 # The program calls every group.
-all: $(if $(LEFT_OUT),,$(BUILD)/modelfile) $(LIBRARIES) ## the program and both libraries (the default)
+all: $(if $(LEFT_OUT),,$(BUILD)/modelfile $(FIXTURES)) $(LIBRARIES) ## the program and both libraries (the default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -400,6 +404,26 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
+# ---- fixtures
+
+# Small models, written by a program for the machine that builds and for all
+# builds alike.  Where one is missing, or one that is made no more is left, all
+# are made again.
+MAKER    := $(BUILD)/fixtures/make
+MAKES    := $(wildcard fixtures/*.[ch])
+
+$(MAKER): $(MAKES)
+	@mkdir -p $(@D)
+	$(call say,HOST,$@)
+	$(Q)$(HOSTCC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -ffp-contract=off $(WARN) $(WERROR) -I. $(filter %.c,$^) -o $@
+
+# The name that stands for all: it is the newest.
+$(FIXTURES): $(MAKES) fixtures/digests.txt | $(MAKER)
+	@rm -rf $(MADE)
+	$(call say,MAKE,fixtures)
+	$(Q)$(MAKER) fixtures $(BUILD)/fixtures/README.md
+	@touch $@
+
 # ---- trying it out
 
 deps: ## installs what building needs (Debian)
@@ -433,6 +457,7 @@ demo: ## installs what is missing, builds, quantizes a small folder of Hugging F
 # ---- tests
 
 # Tests see private symbols: they are linked with the objects.
+$(UNIT): | $(FIXTURES)
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
@@ -511,10 +536,6 @@ $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o \
     $(BUILD)/cli/preload.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka -o $@
-
-$(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 $(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
 
@@ -623,7 +644,7 @@ fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those o
 	        $(BUILD)/corpus/$$name $(BUILD)/seeds/$$name || exit 1; \
 	done
 
-fuzz-replay: fuzz-seeds $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept inputs and the fixtures through every target
+fuzz-replay: fuzz-seeds $(FIXTURES) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept inputs and the fixtures through every target
 	@for name in $(FUZZ_NAMES); do \
 	    $(BUILD)/tests/replay-$$name $(BUILD)/seeds/$$name fixtures || \
 	        exit 1; \
@@ -701,7 +722,7 @@ uninstall: ## takes away what install put there
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 
 clean: ## removes everything that was made
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(MADE)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
