@@ -3,9 +3,9 @@
 #
 # cli.t - the command line as its users meet it
 #
-# What a command prints stands in tests/golden/NAME, errors and exit code
-# included; `UPDATE=1 tests/cli.t` writes these files anew, to be read before
-# they are committed.
+# What a command prints is in tests/data/golden, below "== NAME" in the file of
+# the name's first word, errors and exit code included; `UPDATE=1 tests/cli.t`
+# writes these files anew, to be read before they are committed.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -14,7 +14,7 @@ modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
 case $modelfile in
 */*) modelfile=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile") ;;
 esac
-golden=$PWD/tests/golden
+golden=$PWD/tests/data/golden
 fixtures=$(cd "${FIXTURES:-fixtures}" && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-cli.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -22,6 +22,7 @@ unset NO_COLOR
 
 # Golden files hold no path of this machine.
 cp -R "$fixtures" "$dir/fixtures"
+mkdir "$dir/golden"
 cd "$dir/fixtures" || exit 1
 . "$OLDPWD/tests/tap.sh"
 
@@ -30,20 +31,26 @@ without_run() {
     sed 's/,\{0,1\}"run":{[^}]*}//g; s/^peak heap .*/peak heap .../'
 }
 
+# section NAME FILE: what is below that line.
+section() {
+    awk -v head="== $1" '/^== / { mine = $0 == head; next } mine' "$2"
+}
+
 same_as_golden() {
-    name=$1
+    name=$1 file=${1%%-*}.txt
     shift
     {
         "$modelfile" "$@" 2>&1 </dev/null
         echo "[exit code $?]"
     } | without_run >"$dir/said"
-    [ -z "${UPDATE:-}" ] || cp "$dir/said" "$golden/$name"
-    diff "$golden/$name" "$dir/said" && return
+    { echo "== $name" && cat "$dir/said"; } >>"$dir/golden/$file"
+    [ -z "${UPDATE:-}" ] || return 0
+    section "$name" "$golden/$file" | diff - "$dir/said" && return
     echo "if this is right: UPDATE=1 sh tests/cli.t"
     return 1
 }
 
-# is NAME ARGUMENT...: the command prints what tests/golden/NAME holds.
+# is NAME ARGUMENT...: the command prints what the golden files have.
 is() {
     check "$1: modelfile $(shift; echo "$*")" same_as_golden "$@"
 }
@@ -317,6 +324,20 @@ is help-bench bench --help
 is bench-usage-type bench --type q9_0
 is bench-usage-isa bench --isa sse2 --json good-base.gguf
 is bench-missing bench --quiet nothing.gguf
+
+# No section is left of a command that is run no more.
+sections() {
+    (cd "$1" && grep '^== ' -- *.txt)
+}
+same_sections() {
+    sections "$golden" >"$dir/sections"
+    sections "$dir/golden" | diff "$dir/sections" -
+}
+if [ -n "${UPDATE:-}" ]; then
+    rm -f "$golden"/*.txt
+    cp "$dir/golden"/*.txt "$golden"
+fi
+check "the golden files have these sections, in this order" same_sections
 
 # ---- what no golden file can show ----
 

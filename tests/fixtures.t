@@ -66,7 +66,7 @@ judge() {
     # Faults in what `info` does not look at are those of tests/validate.t.
     error)
         [ "$code" = 0 ] && { [ "$errors" -gt 0 ] ||
-            grep -q "^$1[^ ]* error " tests/golden/findings; }
+            grep -q "^$1[^ ]* error " tests/data/findings.txt; }
         ;;
     *) [ "$code" = 3 ] && grep -q '"error":{"code":3' "$dir/out" ;;
     esac && return

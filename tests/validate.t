@@ -60,10 +60,10 @@ sed -n 's,^fixtures/\(.*\): \([a-z]*\) \([A-Z0-9-]*\)\( at 0x[0-9a-f]*\)\{0\,1\}
     "$dir/all" >"$dir/findings"
 awk '{ print $3 }' "$dir/findings" | sort -u >"$dir/met"
 
-# UPDATE=1 writes tests/golden/findings again; read it before it is committed.
-[ -z "${UPDATE:-}" ] || cp "$dir/findings" tests/golden/findings
+# UPDATE=1 writes tests/data/findings.txt again; read it before it is committed.
+[ -z "${UPDATE:-}" ] || cp "$dir/findings" tests/data/findings.txt
 as_expected() {
-    diff tests/golden/findings "$dir/findings" && return
+    diff tests/data/findings.txt "$dir/findings" && return
     echo "if these are right: UPDATE=1 sh tests/validate.t"
     return 1
 }
