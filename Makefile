@@ -200,14 +200,18 @@ CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
-UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/dump $(BUILD)/tests/read_speed $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
-            $(BUILD)/tests/sample
+# Tests of a room are in a folder of its name; their programs are not.
+UNIT_SRC := $(wildcard tests/*/test_*.c)
+UNIT     := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SRC:.c=)))
+# What scripts call.
+HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive inflating hub_big reading big \
+              timeit empty faulty make_arch sample)
+PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy)
-SCRIPTS  := $(wildcard tests/*.t)
+SCRIPTS  := $(wildcard tests/*/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
-              tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
+              tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
 # archive is linked in where there is one.
@@ -457,8 +461,11 @@ demo: ## installs what is missing, builds, quantizes a small folder of Hugging F
 # ---- tests
 
 # Tests see private symbols: they are linked with the objects.
+unit_object = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC)))
+$(foreach unit,$(notdir $(UNIT)),$(eval $(BUILD)/tests/$(unit): $(call unit_object,$(unit))))
 $(UNIT): | $(FIXTURES)
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
+
+$(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
 
@@ -476,7 +483,7 @@ $(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
 # The symbol is there before the archive is looked at.
-$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
+$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
@@ -488,9 +495,9 @@ TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
             $(TOY)/lib/full/formats.o $(TOY)/lib/draft/writers.o
 $(TOY_OBJ): private OWN := -iquote $(TOY)
 # Compiled in half the time; what they test is optimized.
-$(UNIT:=.o): private OWN := -O0 -U_FORTIFY_SOURCE
+$(UNIT_SRC:%.c=$(BUILD)/%.o): private OWN := -O0 -U_FORTIFY_SOURCE
 # It has threads of its own.
-$(BUILD)/tests/test_host.o: private OWN += $(THREADS)
+$(BUILD)/tests/base/test_host.o: private OWN += $(THREADS)
 
 $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)
@@ -512,19 +519,19 @@ $(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(OBJECTS)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # Reads and writes of the library go by way of the test.
-$(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
+$(BUILD)/modelfile-endless: $(CLI_OBJ) $(PROGRAMS)/endless.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write,--wrap=fsync $^ $(LIBS) -o $@
 
 # Opening a model goes by way of the test, which keeps something.
-$(BUILD)/modelfile-leaky: $(CLI_OBJ) $(BUILD)/tests/leaky.o \
+$(BUILD)/modelfile-leaky: $(CLI_OBJ) $(PROGRAMS)/leaky.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_model_open $^ $(LIBS) -o $@
 
 # What malloc asks of glibc goes by way of the test, which refuses.
-$(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
+$(BUILD)/modelfile-starved: $(CLI_OBJ) $(PROGRAMS)/starved.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(foreach name,__libc_malloc __libc_calloc __libc_realloc \
@@ -532,19 +539,18 @@ $(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
 	    gomp_aligned_alloc gomp_team_start,-Wl,--wrap=$(name)) $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
-$(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o \
-    $(BUILD)/cli/preload.o
+$(BUILD)/tests/test_malloc_count: $(BUILD)/cli/preload.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka -o $@
 
-$(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
+$(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
 $(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
 
 # Its own rows of keys and tensors come before those of the archive.
-$(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(OBJECTS)
+$(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
 
-$(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
+$(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ $(LIBS) -lpthread -o $@
 
@@ -563,7 +569,7 @@ run-tests: tests-built
 
 # What gcc's build runs again: it has threads, which clang's has only where there
 # is libomp.
-THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/%,$(shell grep -l threads tests/test_*.c))
+THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep -l threads $(UNIT_SRC))))
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
@@ -574,11 +580,11 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	@$(MAKE) --no-print-directory format-check metrics leak-check
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
-	    SCRIPTS="$(filter-out $(BESIDE:%=tests/%.t),$(SCRIPTS))"
+	    SCRIPTS="$(filter-out $(wildcard $(BESIDE:%=tests/*/%.t)),$(SCRIPTS))"
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
 	    UNIT="$(THREADED)" VARIANTS= FUZZ_NAMES= \
-	    SCRIPTS="$(patsubst %,tests/%.t,diff hash quantize write)"
+	    SCRIPTS="$(patsubst %,tests/cli/%.t,diff hash quantize write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
 foreign: all $(BUILD)/tests/big ## builds for ARCH=s390x|arm64|armhf, or musl|wasi|windows, and tests that
@@ -653,12 +659,12 @@ fuzz-replay: fuzz-seeds $(FIXTURES) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## r
 # ---- measuring
 
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_read.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_archive.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_folder.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench.sh $(BENCH)
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_data.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_read.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_write.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_archive.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_folder.sh
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)
@@ -731,4 +737,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d) $(TOY_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_plan_config.c - a config.json and a GGUF header of one model
+ *
+ * Both must give the same plan, and a config.json that makes no sense must say
+ * which field does not.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/plan/plan_image.h"
+
+/* ---- a folder with a config.json ---- */
+
+static char folder[64], config_path[96], model_path[96];
+
+static void write_text(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int make_folder(void **state)
+{
+    static const char nothing[] = "\2\0\0\0\0\0\0\0{}";
+
+    strcpy(folder, "/tmp/modelfile-config.XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(config_path, sizeof(config_path), "%s/config.json", folder);
+    snprintf(model_path, sizeof(model_path), "%s/model.safetensors", folder);
+    write_text(model_path, nothing, sizeof(nothing) - 1);
+    return env_setup(state);
+}
+
+static int remove_folder(void **state)
+{
+    unlink(config_path);
+    unlink(model_path);
+    rmdir(folder);
+    return env_teardown(state);
+}
+
+static struct mf_plan plan_of(struct mf_model *model)
+{
+    struct mf_plan_options options = { .size = sizeof(options),
+                                       .context = 8192 };
+    struct mf_plan plan;
+
+    if (mf_plan(model, &options, &plan) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    mf_model_close(model);
+    return plan;
+}
+
+static struct mf_plan plan_of_config(const char *config)
+{
+    write_text(config_path, config, strlen(config));
+    return plan_of(open_as(model_path, NULL));
+}
+
+/* ---- the same plan ---- */
+
+static void same_plans(const char *config, const char *arch, const char *keys)
+{
+    struct mf_plan a = plan_of_config(config);
+    struct mf_plan b = plan_of(open_header(arch, keys));
+
+    assert_string_equal(a.reason, b.reason);
+    assert_int_equal(a.unknown & (1U << MF_PLAN_KV | 1U << MF_PLAN_STATE), 0);
+    assert_false(a.full_attention);
+    assert_int_equal(a.model_context, b.model_context);
+    assert_int_equal(a.cache_count, b.cache_count);
+    for (size_t i = 0; i < a.cache_count; i++) {
+        assert_int_equal(a.cache[i].cells, b.cache[i].cells);
+        assert_int_equal(a.cache[i].layers, b.cache[i].layers);
+        assert_int_equal(a.cache[i].k_bytes, b.cache[i].k_bytes);
+        assert_int_equal(a.cache[i].v_bytes, b.cache[i].v_bytes);
+    }
+    assert_int_equal(a.state_conv, b.state_conv);
+    assert_int_equal(a.state_ssm, b.state_ssm);
+    assert_int_equal(a.line[MF_PLAN_OUTPUT], b.line[MF_PLAN_OUTPUT]);
+}
+
+static void dense_models(void **state)
+{
+    (void)state;
+    same_plans("{\"model_type\": \"llama\", \"hidden_size\": 4096,"
+               "\"intermediate_size\": 14336, \"num_hidden_layers\": 32,"
+               "\"max_position_embeddings\": 8192, \"rope_scaling\": null,"
+               "\"num_attention_heads\": 32, \"num_key_value_heads\": 8,"
+               "\"vocab_size\": 128256}",
+               "llama",
+               "block_count=32 context_length=8192 embedding_length=4096 "
+               "feed_forward_length=14336 attention.head_count=32 "
+               "attention.head_count_kv=8 vocab_size=128256 "
+               "attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"gpt2\", \"n_embd\": 768, \"n_layer\": 12,"
+               "\"n_head\": 12, \"n_positions\": 1024, \"n_ctx\": 1024,"
+               "\"vocab_size\": 50257}",
+               "gpt2",
+               "block_count=12 context_length=1024 embedding_length=768 "
+               "feed_forward_length=3072 attention.head_count=12 "
+               "vocab_size=50257 attention.layer_norm_epsilon=1.0");
+    same_plans("{\"model_type\": \"falcon\", \"hidden_size\": 4544,"
+               "\"multi_query\": true, \"new_decoder_architecture\": false,"
+               "\"num_attention_heads\": 71, \"num_kv_heads\": 71,"
+               "\"num_hidden_layers\": 32, \"vocab_size\": 65024}",
+               "falcon",
+               "block_count=32 context_length=2048 embedding_length=4544 "
+               "feed_forward_length=18176 attention.head_count=71 "
+               "attention.head_count_kv=1 vocab_size=65024 "
+               "attention.layer_norm_epsilon=1.0");
+}
+
+/* What Gemma 3's config.json leaves out is what transformers fills in. */
+static void windows(void **state)
+{
+    (void)state;
+    same_plans("{\"model_type\": \"gemma3\", \"hidden_size\": 1,"
+               "\"text_config\": {\"model_type\": \"gemma3_text\","
+               "\"hidden_size\": 2560, \"intermediate_size\": 10240,"
+               "\"num_hidden_layers\": 34, \"sliding_window\": 1024},"
+               "\"vision_config\": {\"hidden_size\": 1152,"
+               "\"num_hidden_layers\": 27, \"num_attention_heads\": 16}}",
+               "gemma3",
+               "block_count=34 context_length=131072 embedding_length=2560 "
+               "feed_forward_length=10240 attention.head_count=8 "
+               "attention.head_count_kv=4 attention.key_length=256 "
+               "attention.value_length=256 attention.sliding_window=1024 "
+               "vocab_size=262208 attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"gpt_oss\", \"head_dim\": 64,"
+               "\"hidden_size\": 2880, \"intermediate_size\": 2880,"
+               "\"layer_types\": [\"sliding_attention\", \"full_attention\","
+               "\"sliding_attention\", \"full_attention\"],"
+               "\"num_attention_heads\": 64, \"num_key_value_heads\": 8,"
+               "\"num_hidden_layers\": 4, \"num_local_experts\": 32,"
+               "\"num_experts_per_tok\": 4, \"sliding_window\": 128,"
+               "\"max_position_embeddings\": 131072, \"vocab_size\": 201088}",
+               "gpt-oss",
+               "block_count=4 context_length=131072 embedding_length=2880 "
+               "feed_forward_length=2880 attention.head_count=64 "
+               "attention.head_count_kv=8 attention.key_length=64 "
+               "attention.value_length=64 attention.sliding_window=128 "
+               "expert_count=32 expert_used_count=4 vocab_size=201088 "
+               "expert_feed_forward_length=2880 "
+               "attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"gemma4_text\", \"hidden_size\": 3840,"
+               "\"intermediate_size\": 15360, \"num_hidden_layers\": 3,"
+               "\"num_attention_heads\": 16, \"num_key_value_heads\": 8,"
+               "\"num_global_key_value_heads\": 1, \"head_dim\": 256,"
+               "\"global_head_dim\": 512, \"num_kv_shared_layers\": 0,"
+               "\"hidden_size_per_layer_input\": 0, \"sliding_window\": 1024,"
+               "\"layer_types\": [\"sliding_attention\","
+               "\"sliding_attention\", \"full_attention\"],"
+               "\"max_position_embeddings\": 262144, \"vocab_size\": 262144}",
+               "gemma4",
+               "block_count=3 context_length=262144 embedding_length=3840 "
+               "feed_forward_length=15360 attention.head_count=16 "
+               "attention.head_count_kv=[8,8,1] attention.key_length=512 "
+               "attention.value_length=512 attention.key_length_swa=256 "
+               "attention.value_length_swa=256 attention.sliding_window=1024 "
+               "attention.sliding_window_pattern=[true,true,false] "
+               "attention.shared_kv_layers=0 vocab_size=262144 "
+               "embedding_length_per_layer_input=0 "
+               "attention.layer_norm_rms_epsilon=1.0");
+}
+
+static void latent_attention(void **state)
+{
+    (void)state;
+    same_plans("{\"model_type\": \"deepseek_v3\", \"hidden_size\": 7168,"
+               "\"intermediate_size\": 18432, \"kv_lora_rank\": 512,"
+               "\"q_lora_rank\": 1536, \"qk_nope_head_dim\": 128,"
+               "\"qk_rope_head_dim\": 64, \"v_head_dim\": 128,"
+               "\"num_attention_heads\": 128, \"num_key_value_heads\": 128,"
+               "\"num_hidden_layers\": 61, \"num_nextn_predict_layers\": 1,"
+               "\"n_routed_experts\": 256, \"n_shared_experts\": 1,"
+               "\"num_experts_per_tok\": 8, \"first_k_dense_replace\": 3,"
+               "\"moe_intermediate_size\": 2048, \"vocab_size\": 129280,"
+               "\"max_position_embeddings\": 163840}",
+               "deepseek2",
+               "block_count=61 context_length=163840 embedding_length=7168 "
+               "feed_forward_length=18432 attention.head_count=128 "
+               "attention.head_count_kv=1 attention.key_length=576 "
+               "attention.value_length=512 attention.key_length_mla=192 "
+               "attention.value_length_mla=128 attention.kv_lora_rank=512 "
+               "attention.q_lora_rank=1536 rope.dimension_count=64 "
+               "expert_count=256 expert_used_count=8 expert_shared_count=1 "
+               "expert_feed_forward_length=2048 leading_dense_block_count=3 "
+               "vocab_size=129280 attention.layer_norm_rms_epsilon=1.0");
+}
+
+static void recurrent_blocks(void **state)
+{
+    (void)state;
+    same_plans("{\"model_type\": \"falcon_h1\", \"head_dim\": 128,"
+               "\"hidden_size\": 2048, \"intermediate_size\": 4096,"
+               "\"mamba_d_conv\": 4, \"mamba_d_head\": 64,"
+               "\"mamba_d_ssm\": 3072, \"mamba_d_state\": 256,"
+               "\"mamba_n_groups\": 1, \"mamba_n_heads\": 48,"
+               "\"num_attention_heads\": 8, \"num_key_value_heads\": 2,"
+               "\"num_hidden_layers\": 24, \"vocab_size\": 65536,"
+               "\"max_position_embeddings\": 131072}",
+               "falcon-h1",
+               "block_count=24 context_length=131072 embedding_length=2048 "
+               "feed_forward_length=4096 attention.head_count=8 "
+               "attention.head_count_kv=2 attention.key_length=128 "
+               "attention.value_length=128 ssm.conv_kernel=4 "
+               "ssm.inner_size=3072 ssm.state_size=256 ssm.group_count=1 "
+               "ssm.time_step_rank=48 vocab_size=65536 "
+               "attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"qwen3_next\", \"head_dim\": 256,"
+               "\"hidden_size\": 2048, \"intermediate_size\": 5120,"
+               "\"full_attention_interval\": 4, \"num_hidden_layers\": 8,"
+               "\"linear_conv_kernel_dim\": 4, \"linear_key_head_dim\": 128,"
+               "\"linear_num_key_heads\": 16, \"linear_num_value_heads\": 32,"
+               "\"linear_value_head_dim\": 128, \"num_attention_heads\": 16,"
+               "\"num_key_value_heads\": 2, \"num_experts\": 512,"
+               "\"num_experts_per_tok\": 10, \"moe_intermediate_size\": 512,"
+               "\"shared_expert_intermediate_size\": 512,"
+               "\"max_position_embeddings\": 262144, \"vocab_size\": 151936}",
+               "qwen3next",
+               "block_count=8 context_length=262144 embedding_length=2048 "
+               "feed_forward_length=5120 attention.head_count=16 "
+               "attention.head_count_kv=2 attention.key_length=256 "
+               "attention.value_length=256 full_attention_interval=4 "
+               "ssm.conv_kernel=4 ssm.inner_size=4096 ssm.state_size=128 "
+               "ssm.group_count=16 ssm.time_step_rank=32 expert_count=512 "
+               "expert_used_count=10 expert_feed_forward_length=512 "
+               "expert_shared_feed_forward_length=512 vocab_size=151936 "
+               "attention.layer_norm_rms_epsilon=1.0");
+}
+
+/* Blocks that attend, as a list, a period or their numbers. */
+static void lists_of_blocks(void **state)
+{
+    (void)state;
+    same_plans("{\"model_type\": \"lfm2\", \"conv_L_cache\": 3,"
+               "\"hidden_size\": 2048, \"block_ff_dim\": 12288,"
+               "\"layer_types\": [\"conv\", \"conv\", \"full_attention\"],"
+               "\"num_attention_heads\": 32, \"num_key_value_heads\": 8,"
+               "\"num_hidden_layers\": 3, \"vocab_size\": 65536,"
+               "\"max_position_embeddings\": 128000}",
+               "lfm2",
+               "block_count=3 context_length=128000 embedding_length=2048 "
+               "feed_forward_length=12288 attention.head_count=32 "
+               "attention.head_count_kv=[0,0,8] shortconv.l_cache=3 "
+               "vocab_size=65536 attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"jamba\", \"attn_layer_offset\": 4,"
+               "\"attn_layer_period\": 8, \"hidden_size\": 4096,"
+               "\"intermediate_size\": 14336, \"mamba_d_conv\": 4,"
+               "\"mamba_d_state\": 16, \"mamba_dt_rank\": 256,"
+               "\"mamba_expand\": 2, \"num_attention_heads\": 32,"
+               "\"num_key_value_heads\": 8, \"num_hidden_layers\": 8,"
+               "\"num_experts\": 16, \"num_experts_per_tok\": 2,"
+               "\"max_position_embeddings\": 262144, \"vocab_size\": 65536}",
+               "jamba",
+               "block_count=8 context_length=262144 embedding_length=4096 "
+               "feed_forward_length=14336 attention.head_count=32 "
+               "attention.head_count_kv=[0,0,0,0,8,0,0,0] ssm.conv_kernel=4 "
+               "ssm.inner_size=8192 ssm.state_size=16 "
+               "ssm.time_step_rank=256 expert_count=16 expert_used_count=2 "
+               "vocab_size=65536 attention.layer_norm_rms_epsilon=1.0");
+    same_plans("{\"model_type\": \"kimi_linear\", \"hidden_size\": 2304,"
+               "\"kv_lora_rank\": 512, \"qk_nope_head_dim\": 128,"
+               "\"qk_rope_head_dim\": 64, \"v_head_dim\": 128,"
+               "\"linear_attn_config\": {\"full_attn_layers\": [2, 4],"
+               "\"head_dim\": 128, \"short_conv_kernel_size\": 4},"
+               "\"num_attention_heads\": 32, \"num_key_value_heads\": 32,"
+               "\"num_hidden_layers\": 4, \"model_max_length\": 1048576,"
+               "\"intermediate_size\": 9216, \"vocab_size\": 163840}",
+               "kimi-linear",
+               "block_count=4 context_length=1048576 embedding_length=2304 "
+               "feed_forward_length=9216 attention.head_count=32 "
+               "attention.head_count_kv=[0,1,0,1] attention.key_length=576 "
+               "attention.value_length=512 attention.key_length_mla=192 "
+               "attention.value_length_mla=128 attention.kv_lora_rank=512 "
+               "rope.dimension_count=64 ssm.conv_kernel=4 kda.head_dim=128 "
+               "vocab_size=163840 attention.layer_norm_rms_epsilon=1.0");
+}
+
+/* ---- fields that make no sense ---- */
+
+static void faults_name_their_field(void **state)
+{
+    static const struct {
+        const char *fields, *reason;
+    } cases[] = {
+        { "\"num_hidden_layers\": 2", "'num_attention_heads' is missing" },
+        { "\"num_attention_heads\": 4", "'num_hidden_layers' is missing" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": \"4\"",
+          "'num_attention_heads' has another type" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": {}",
+          "'num_attention_heads' has another type" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": -4",
+          "'num_attention_heads' is -4" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 0",
+          "'num_attention_heads' is 0" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"num_key_value_heads\": [1]",
+          "'num_key_value_heads' has 1 element" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"num_key_value_heads\": 0",
+          "'num_key_value_heads' is 0" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"num_key_value_heads\": 4294967296",
+          "'num_key_value_heads' is 4294967296" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"head_dim\": 0",
+          "'head_dim' is 0" },
+        { "\"num_hidden_layers\": 1099511627776, \"num_attention_heads\": 4",
+          "'num_hidden_layers' is 1099511627776" },
+        { "\"num_hidden_layers\": 99999999999999999999,"
+          "\"num_attention_heads\": 4",
+          "'num_hidden_layers' has another type" },
+        { "\"num_hidden_layers\": 2.5, \"num_attention_heads\": 4",
+          "'num_hidden_layers' has another type" },
+    };
+    char config[512];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct mf_plan plan;
+
+        snprintf(config, sizeof(config),
+                 "{\"model_type\": \"llama\", \"hidden_size\": 64, "
+                 "\"max_position_embeddings\": 512, \"vocab_size\": 100, %s}",
+                 cases[i].fields);
+        plan = plan_of_config(config);
+        if (strcmp(plan.reason, cases[i].reason) != 0)
+            fail_msg("%s: '%s'", cases[i].fields, plan.reason);
+        assert_true(plan.line[MF_PLAN_KV] == MF_PLAN_UNKNOWN);
+        assert_int_equal(plan.line[MF_PLAN_OUTPUT], 400);
+    }
+}
+
+static void what_is_no_json_is_named(void **state)
+{
+    struct mf_plan plan = plan_of_config("{\"num_hidden_layers\": 2,");
+
+    (void)state;
+    assert_true(strstr(plan.reason, "'config.json': ") == plan.reason);
+    assert_true(plan.line[MF_PLAN_KV] == MF_PLAN_UNKNOWN);
+    assert_int_equal(plan.line[MF_PLAN_WEIGHTS], 0);
+}
+
+/* ---- facts ---- */
+
+static void facts_of(const char *config, enum mf_status expected,
+                     struct mf_config_facts *out)
+{
+    struct mf_model *model;
+
+    write_text(config_path, config, strlen(config));
+    model = open_as(model_path, NULL);
+    assert_int_equal(mf_model_config_facts(model, out), expected);
+    mf_model_close(model);
+}
+
+static void facts_come_from_any_part(void **state)
+{
+    struct mf_config_facts facts;
+
+    (void)state;
+    facts_of("{\"model_type\": \"mix\", \"text_config\": {"
+             "\"model_type\": \"mix_text\", \"num_hidden_layers\": 2,"
+             "\"layer_types\": [\"full_attention\", \"linear_attention\"],"
+             "\"num_key_value_heads\": 8, \"sliding_window\": 512,"
+             "\"num_experts\": 64, \"num_experts_per_tok\": 6,"
+             "\"sliding_window_pattern\": 4, \"state_size\": 16}}",
+             MF_OK, &facts);
+    assert_true(facts.found);
+    assert_string_equal(facts.fact[MF_FACT_ARCHITECTURE].text, "mix_text");
+    assert_int_equal(facts.fact[MF_FACT_BLOCK_COUNT].number, 2);
+    assert_int_equal(facts.fact[MF_FACT_HEAD_COUNT_KV].number, 8);
+    assert_int_equal(facts.fact[MF_FACT_SLIDING_WINDOW].number, 512);
+    assert_false(facts.fact[MF_FACT_SLIDING_WINDOW_PATTERN].given); /* a list */
+    assert_int_equal(facts.fact[MF_FACT_EXPERT_COUNT].number, 64);
+    assert_int_equal(facts.fact[MF_FACT_EXPERT_USED_COUNT].number, 6);
+    assert_int_equal(facts.fact[MF_FACT_STATE_SIZE].number, 16);
+    assert_false(facts.fact[MF_FACT_EMBEDDING_LENGTH].given);
+}
+
+static void facts_are_given_next_to_a_fault(void **state)
+{
+    struct mf_config_facts facts;
+
+    (void)state;
+    facts_of("{\"num_hidden_layers\": 2, \"num_attention_heads\": [[]]}",
+             MF_ERR_CORRUPT, &facts);
+    assert_true(facts.found);
+    assert_int_equal(facts.fact[MF_FACT_BLOCK_COUNT].number, 2);
+    assert_false(facts.fact[MF_FACT_HEAD_COUNT].given);
+    assert_non_null(strstr(mf_env_error(env)->message, "num_attention_heads"));
+    facts_of("[]", MF_ERR_CORRUPT, &facts);
+    assert_false(facts.found);
+}
+
+/* ---- files that lie, and a heap that fails ---- */
+
+static const char mixed[] =
+    "{\"model_type\": \"kimi_linear\", \"text_config\": {"
+    "\"hidden_size\": 64, \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 8,"
+    "\"qk_rope_head_dim\": 4, \"v_head_dim\": 8, \"vocab_size\": 100,"
+    "\"linear_attn_config\": {\"full_attn_layers\": [2, 4],"
+    "\"head_dim\": 8, \"short_conv_kernel_size\": 4},"
+    "\"layer_types\": [\"conv\", null, \"hybrid\", \"\\u0061\"],"
+    "\"hybrid_override_pattern\": \"M-*E\", \"head_dim\": 1.5e1,"
+    "\"num_attention_heads\": 4, \"num_hidden_layers\": 4}}";
+
+/* Plans with that heap; what is not JSON is no error. */
+static enum mf_status try(struct test_heap *heap, const char *config,
+                          size_t size)
+{
+    struct mf_plan_options options = { .size = sizeof(options),
+                                       .context = 1024 };
+    struct mf_config_facts facts;
+    struct mf_env *with = test_env(heap);
+    struct mf_model *model = NULL;
+    struct mf_plan plan;
+    enum mf_status status;
+
+    write_text(config_path, config, size);
+    if (!with)
+        return MF_ERR_MEMORY;
+    status = mf_model_open(with, model_path, NULL, &model);
+    if (status == MF_OK)
+        status = mf_plan(model, &options, &plan);
+    assert_int_equal(mf_env_error(with)->status, status);
+    if (status == MF_OK && heap->fail_at == 0)
+        mf_model_config_facts(model, &facts);
+    mf_model_close(model);
+    mf_env_free(with);
+    assert_int_equal(heap->live, 0);
+    return status;
+}
+
+static void every_prefix_and_flip(void **state)
+{
+    static const char masks[] = { 1, 0x20, 0x10 };
+    size_t size = sizeof(mixed) - 1;
+    char config[sizeof(mixed)];
+
+    (void)state;
+    for (size_t i = 0; i <= size; i++) {
+        struct test_heap heap = { 0 };
+
+        assert_int_equal(try(&heap, mixed, i), MF_OK);
+    }
+    memcpy(config, mixed, sizeof(mixed));
+    for (size_t i = 0; i < size; i++)
+        for (size_t m = 0; m < COUNT(masks); m++) {
+            struct test_heap heap = { 0 };
+
+            config[i] = (char)(config[i] ^ masks[m]);
+            assert_int_equal(try(&heap, config, size), MF_OK);
+            config[i] = mixed[i];
+        }
+}
+
+static void every_allocation_failed(void **state)
+{
+    (void)state;
+    for (int after = 0; after < 2; after++)
+        for (uint64_t call = 1;; call++) {
+            struct test_heap heap = { .fail_at = call, .fail_after = after };
+            enum mf_status status = try(&heap, mixed, sizeof(mixed) - 1);
+
+            if (heap.calls < call)
+                break;
+            if (after || status != MF_OK)
+                assert_int_equal(status, MF_ERR_MEMORY);
+        }
+}
+
+/* Of two values the last one counts, whatever comes before. */
+static void lists_of_any_length(void **state)
+{
+    char *config = calloc(1, 1 << 20);
+    size_t size;
+    struct mf_plan plan;
+
+    (void)state;
+    assert_non_null(config);
+    size = (size_t)sprintf(config, "{\"model_type\": \"llama\", \"layer_types\""
+                                   ": [");
+    for (int i = 0; i < 20000; i++)
+        size += (size_t)sprintf(config + size, "[{\"a\": %d}], ", i);
+    size += (size_t)sprintf(config + size, "1], ");
+    for (int i = 0; i < 20000; i++)
+        size += (size_t)sprintf(config + size, "\"hidden_size\": %d, ", i);
+    sprintf(config + size, "\"hidden_size\": 64, \"num_hidden_layers\": 2,"
+                           "\"num_attention_heads\": 4, \"vocab_size\": 9}");
+    plan = plan_of_config(config);
+    assert_int_equal(plan.line[MF_PLAN_WEIGHTS], 0);
+    free(config);
+}
+
+#define WITH_FOLDER(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(dense_models),
+        WITH_FOLDER(windows),
+        WITH_FOLDER(latent_attention),
+        WITH_FOLDER(recurrent_blocks),
+        WITH_FOLDER(lists_of_blocks),
+        WITH_FOLDER(faults_name_their_field),
+        WITH_FOLDER(what_is_no_json_is_named),
+        WITH_FOLDER(facts_come_from_any_part),
+        WITH_FOLDER(facts_are_given_next_to_a_fault),
+        WITH_FOLDER(every_prefix_and_flip),
+        WITH_FOLDER(every_allocation_failed),
+        WITH_FOLDER(lists_of_any_length),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
