@@ -209,7 +209,7 @@ PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
 SCRIPTS  := $(wildcard tests/*/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its

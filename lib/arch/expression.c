@@ -254,9 +254,8 @@ static struct mf_arch_number choice(struct mf_arch_run *run,
     return mf_arch_number_of(run, which.value ? yes : no);
 }
 
-static struct mf_arch_number compute(struct mf_arch_run *run,
-                                     enum mf_code_kind kind,
-                                     struct mf_code *code)
+static struct mf_arch_number
+compute(struct mf_arch_run *run, enum mf_code_kind kind, struct mf_code *code)
 {
     struct mf_arch_number a, b;
 
