@@ -7,11 +7,11 @@
  * else.  Models of other formats are compared with the same rows, as far
  * as names.def and facts say what they call the same.
  *
- * An architecture is a paragraph of lib/arch/tables: rows that say which
- * metadata is read, with which type; what must hold of it; which tensors are
- * looked up, and the shape of each.  The room runs these rows as the loader
- * would, from the first to the last: `if` rows choose, `each` rows repeat for
- * every block, `let` rows name a number.  run.c, keys.c and tensors.c explain
+ * An architecture is a paragraph in section `loader` of a file in lib/families:
+ * rows that say which metadata is read, with which type; what must hold of it;
+ * which tensors are looked up, and the shape of each.  The room runs these rows
+ * as the loader would, from the first to the last: `if` rows choose, `each`
+ * rows repeat for every block, `let` rows name a number.  docs/rows.md explains
  * them.
  *
  * The same rows answer another question: what a number of a block is, such as

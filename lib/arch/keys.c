@@ -37,22 +37,22 @@
 /* ---- the type of a row ---- */
 
 struct base {
-    const char *name;
     enum mf_value_type scalar;
     uint32_t elements; /* bits of types that an array may have */
 };
 
 #define BIT(type) (UINT32_C(1) << MF_VALUE_##type)
 
+/* In the order of MF_KEY_TYPES. */
 static const struct base bases[] = {
-    { "uint", MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "id", MF_VALUE_U32, BIT(U32) | BIT(I32) },
-    { "int", MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "float", MF_VALUE_F32, BIT(F32) },
-    { "bool", MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "string", MF_VALUE_STRING, BIT(STRING) },
-    { "ulong", MF_VALUE_U64, BIT(U64) },
-    { "list", MF_VALUE_ARRAY, UINT32_MAX },
+    { MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_U32, BIT(U32) | BIT(I32) },
+    { MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_F32, BIT(F32) },
+    { MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_STRING, BIT(STRING) },
+    { MF_VALUE_U64, BIT(U64) },
+    { MF_VALUE_ARRAY, UINT32_MAX },
 };
 
 struct type {
@@ -63,58 +63,26 @@ struct type {
     uint64_t most;
 };
 
-static bool ends_with(struct mf_str *text, char c)
+static struct type take_type(struct mf_arch_run *run, struct mf_code *row)
 {
-    if (text->size == 0 || text->at[text->size - 1] != c)
-        return false;
-    text->size--;
-    return true;
-}
+    struct type type = { .base = &bases[mf_code_byte(row)] };
+    unsigned flags = mf_code_byte(row);
+    uint64_t most = mf_code_two(row);
 
-/* The digits at the end of a type, or the default. */
-static uint64_t take_count(struct mf_str *text, uint64_t usual)
-{
-    uint64_t count = 0, place = 1;
-    bool any = false;
+    type.single = flags & MF_KEY_SINGLE;
+    type.array = flags & MF_KEY_ARRAY;
+    type.exact = flags & MF_KEY_EXACT;
+    type.optional = flags & MF_KEY_OPTIONAL;
+    type.most = most > 0 ? most : ELEMENTS_MAX;
+    if (type.exact && most == 0) { /* one for each block */
+        const char *per = flags & MF_KEY_TRUNK ? "layers" : "blocks";
+        struct mf_arch_number blocks =
+            mf_arch_name_value(run, (struct mf_str){ per, strlen(per) });
 
-    while (text->size > 0 && text->at[text->size - 1] >= '0' &&
-           text->at[text->size - 1] <= '9') {
-        count += place * (uint64_t)(text->at[--text->size] - '0');
-        place *= 10;
-        any = true;
+        type.exact = blocks.known;
+        if (blocks.known)
+            type.most = (uint64_t)blocks.value;
     }
-    return any ? count : usual;
-}
-
-/* *per: the `let` that says how many elements the array has; NULL if the type
- * does. */
-static struct type type_of(struct mf_str text, const char **per)
-{
-    struct type type = { .single = true, .most = ELEMENTS_MAX };
-    uint64_t count;
-    bool trunk;
-
-    *per = NULL;
-    type.optional = ends_with(&text, '?');
-    if (ends_with(&text, ']')) {
-        type.most = take_count(&text, ELEMENTS_MAX);
-        ends_with(&text, '[');
-        type.array = true;
-        type.single = ends_with(&text, '|');
-    } else {
-        trunk = ends_with(&text, '-');
-        count = take_count(&text, 0);
-        if (ends_with(&text, '*')) {
-            type.array = type.exact = true;
-            if (count == 0)
-                *per = trunk ? "layers" : "blocks";
-            type.most = count;
-        }
-    }
-    for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++)
-        if (mf_str_is(text, bases[i].name))
-            type.base = &bases[i];
-    assert(type.base);
     return type;
 }
 
@@ -385,26 +353,18 @@ static void read_foreign(struct mf_arch_run *run, const struct type *type,
 
 /* ---- rows ---- */
 
-void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_code row)
 {
-    struct mf_str word = mf_arch_word(&row);
-    struct mf_arch_full_key full = mf_arch_full_key(run, row);
+    struct type type = take_type(run, &row);
+    struct mf_str name = mf_code_text(&row);
+    struct mf_arch_full_key full = mf_arch_full_key(run, name);
     struct mf_arch_key *key;
-    struct mf_arch_number blocks;
     struct mf_meta meta;
-    struct type type;
-    const char *per;
     size_t at;
 
     assert(run->key_count < MF_ARCH_KEYS_MAX);
     key = &run->key[run->key_count];
-    *key = (struct mf_arch_key){ .name = row, .offset = MF_NO_OFFSET };
-    type = type_of(word, &per);
-    if (per) {
-        blocks = mf_arch_number_of(run, (struct mf_str){ per, strlen(per) });
-        type.exact = blocks.known;
-        type.most = blocks.known ? (uint64_t)blocks.value : ELEMENTS_MAX;
-    }
+    *key = (struct mf_arch_key){ .name = name, .offset = MF_NO_OFFSET };
     run->key_count++;
     if (run->foreign) {
         read_foreign(run, &type, key);

@@ -24,9 +24,9 @@ static struct mf_str str(const char *text)
 
 /* The rows of the architecture that the model says it is of; NULL if there are
  * none. */
-static const struct mf_arch_text *find_text(struct mf_arch_run *run)
+static const struct mf_rows_part *find_part(struct mf_arch_run *run)
 {
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *part;
     const char *known;
     struct mf_meta name;
 
@@ -36,11 +36,11 @@ static const struct mf_arch_text *find_text(struct mf_arch_run *run)
         return NULL;
     run->name = name.text;
     known = mf_arch_of(run->model, name.text);
-    text = known ? mf_arch_find(true, str(known)) : NULL;
-    if (!text || !*mf_arch_text_rows(text))
+    part = known ? mf_arch_find(true, str(known)) : NULL;
+    if (!part || part->begin == part->end)
         return NULL;
     run->name = str(known);
-    return text;
+    return part;
 }
 
 /* Reads the keys; take: gives tensors, too. */
@@ -48,8 +48,8 @@ static enum mf_status open_run(struct mf_model *model, struct mf_model *keys,
                                mf_arch_take *take, void *user,
                                struct mf_arch_run **out)
 {
-    const struct mf_arch_text *before = mf_arch_find(false, str("before"));
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *before = mf_arch_find(false, str("before"));
+    const struct mf_rows_part *part;
     struct mf_arch_run *run = mf_arch_run_new(model, MF_ARCH_LETS_MAX, 0);
     enum mf_status status;
 
@@ -61,14 +61,14 @@ static enum mf_status open_run(struct mf_model *model, struct mf_model *keys,
     run->take = take;
     run->take_user = user;
     run->keys = keys;
-    text = find_text(run);
-    run->known = text != NULL;
-    if (text)
-        mf_arch_lets(run, text);
+    part = find_part(run);
+    run->known = part != NULL;
+    if (part)
+        mf_arch_lets(run, part);
     mf_arch_lets(run, before);
-    mf_arch_run_text(run, before);
-    if (text && run->status == MF_OK)
-        mf_arch_run_text(run, text);
+    mf_arch_run_part(run, before);
+    if (part && run->status == MF_OK)
+        mf_arch_run_part(run, part);
     status = run->status;
     if (status == MF_OK)
         *out = run;

@@ -17,7 +17,7 @@
  *   whatever the number of threads.
  * - No tensor data is decoded.  A NaN shows in the bits of a value or of a
  *   block's scale, where scan.def says.  A program that only validates is
- *   linked without a codec; tests/layers.t checks that.
+ *   linked without a codec; tests/project/layers.t checks that.
  * - A rule that belongs to one format is in that format's folder.
  */
 #ifndef MF_LIB_CHECK_H

@@ -8,7 +8,7 @@
  *
  * Each env has a table of its own, and so a program that names the codecs it
  * wants is linked with those only.  What only looks at a model has none, and
- * tests/layers.t checks that validation does not.
+ * tests/project/layers.t checks that validation does not.
  */
 #ifndef MF_LIB_CODECS_H
 #define MF_LIB_CODECS_H

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# converted.awk - the models that the rows of lib/hub convert, as one text in C
+# converted.awk - the models that lib/families converts, as one text in C
 #
-#     awk -f lib/folder/converted.awk lib/hub/families/*.txt \
+#     awk -f lib/folder/converted.awk lib/families/*.txt lib/families/*/*.txt \
 #         lib/arch/names.def >converted.c
 #
 # Names of classes are in rows `class` of paragraphs `family` and `projector`.
@@ -15,7 +15,7 @@ function add(word) {
     }
 }
 BEGIN {
-    print "/* Made from lib/hub/families by lib/folder/converted.awk. */"
+    print "/* Made from lib/families by lib/folder/converted.awk. */"
     print "#include \"lib/folder/folder.h\"\n"
     print "const char mf_folder_converted[] ="
 }

@@ -33,14 +33,13 @@ static enum mf_status failed(const struct mf_hub *hub)
 
 /* ---- the recipe ---- */
 
-static enum mf_status take_arch(struct mf_recipe *recipe, struct mf_str word,
-                                struct mf_str rest, void *user)
+static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
     (void)recipe;
-    if (mf_str_is(word, "arch"))
-        hub->arch = rest;
+    if (word == MF_DO_ARCH)
+        hub->arch = mf_code_text(&row);
     return MF_OK;
 }
 
@@ -63,7 +62,7 @@ static enum mf_status find_mistral(struct mf_hub *hub)
                         MF_SIDECAR_LIMIT, &hub->named) != MF_OK)
         return failed(hub);
     recipe->family =
-        mf_recipe_find(projector ? "projector" : "family", hub->class);
+        mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, hub->class);
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
     return MF_OK;
@@ -82,7 +81,7 @@ static enum mf_status find_recipe(struct mf_hub *hub)
     hub->named = hub->file;
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
-    recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
+    recipe->family = mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, class);
     return recipe->family
                ? MF_OK
                : mf_decline(hub->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
@@ -107,7 +106,7 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
     if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);
     if ((hub->options->no_mtp || hub->options->mtp_only) &&
-        !mf_recipe_row_of(recipe->family, "mtp").at)
+        !mf_recipe_row_of(recipe->family, MF_DO_MTP).at)
         return mf_fail(hub->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "'%s': models of class '%s' have no layers for further "
                        "tokens that could be left out, or converted alone",
@@ -164,23 +163,23 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
 
 /* Keys that the converter sets while it goes over the tensors. */
 static enum mf_status take_first_key(struct mf_recipe *recipe,
-                                     struct mf_str word, struct mf_str rest,
-                                     void *user)
+                                     enum mf_code_row word,
+                                     struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
-    return mf_str_is(word, "first_key") ? mf_hub_key(recipe, hub->draft, rest)
-                                        : MF_OK;
+    return word == MF_DO_PUT_FIRST ? mf_hub_key(recipe, hub->draft, row)
+                                   : MF_OK;
 }
 
-/* Whether mf_model_fact finds the key, whose type comes before it.  The size of
- * the vocabulary is that of the embeddings. */
-static bool is_fact(const struct mf_hub *hub, struct mf_str row)
+/* Whether mf_model_fact finds the key of a row PUT.  The size of the vocabulary
+ * is that of the embeddings. */
+static bool is_fact(const struct mf_hub *hub, struct mf_code row)
 {
     struct mf_str name;
 
-    mf_recipe_word(&row);
-    name = mf_recipe_word(&row);
+    mf_code_bytes(&row, 2); /* its type */
+    name = mf_code_text(&row);
     if (!mf_str_begins(name, "*.") || mf_str_is(name, "*.vocab_size"))
         return false;
     name.at += strlen("*.");
@@ -189,21 +188,22 @@ static bool is_fact(const struct mf_hub *hub, struct mf_str row)
 }
 
 /* "vocab", with nothing after it, is where the vocabulary begins. */
-static enum mf_status take_key(struct mf_recipe *recipe, struct mf_str word,
-                               struct mf_str rest, void *user)
+static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
+    struct mf_str words;
 
-    if (mf_str_is(word, "key"))
-        return !hub->options->facts || is_fact(hub, rest)
-                   ? mf_hub_key(recipe, hub->draft, rest)
+    if (word == MF_DO_PUT)
+        return !hub->options->facts || is_fact(hub, row)
+                   ? mf_hub_key(recipe, hub->draft, row)
                    : MF_OK;
-    if (!mf_str_is(word, "vocab"))
+    if (word != MF_DO_VOCAB)
         return MF_OK;
     if (put_version(hub) != MF_OK)
         return failed(hub);
-    return rest.size > 0 && !hub->options->facts ? put_vocabulary(hub, rest)
-                                                 : MF_OK;
+    words = mf_code_text(&row);
+    return words.size > 0 && !hub->options->facts ? put_vocabulary(hub, words)
+                                                  : MF_OK;
 }
 
 enum mf_status mf_hub_keys(struct mf_hub *hub)

@@ -2,7 +2,11 @@
 #
 # naming.awk - turns lib/hub/names/*.txt into tables in C
 #
-#     LC_ALL=C awk -f lib/hub/naming.awk lib/hub/names/*.txt >naming_rows.c
+#     LC_ALL=C awk -f lib/hub/naming.awk lib/hub/names/*.txt \
+#         lib/families/*.txt lib/families/*/*.txt >naming_rows.c
+#
+# An architecture that is not in 3-archs.txt has the tensors that its rows in
+# lib/families look up.
 #
 # All texts are one string, and a row has the places of its own in there: no
 # pointers, which would have to be relocated when a program starts.
@@ -32,6 +36,24 @@ BEGIN {
     place("")
 }
 /^#/ || NF == 0 { next }
+# Files of families come last; only their sections begin so.
+$1 == "section" {
+    section = $2
+    next
+}
+section == "loader" {
+    if (/^[a-z]/)
+        paragraph = $1 " " $2
+    if (/^arch /)
+        loaded[loaders++] = $2
+    if ($1 == "tensor" || $1 == "tensor?")
+        looks[paragraph] = looks[paragraph] " " $2
+    else if ($1 == "use" || $1 == "use?")
+        uses[paragraph] = uses[paragraph] "," "group " $2
+    else if ($1 == "like")
+        uses[paragraph] = uses[paragraph] "," "arch " $2
+}
+section != "" { next }
 $1 == "tensor" {
     if ($2 in id)
         fail("tensor '" $2 "' twice")
@@ -94,9 +116,36 @@ function sort_tensors(    i, j, held)
         sorted[j] = i
     }
 }
+# The architecture gets the tensors of a paragraph, and of those that it uses.
+function look(paragraph,    i, j, count, list, name)
+{
+    count = split(looks[paragraph], list, " ")
+    for (i = 1; i <= count; i++) {
+        name = list[i]
+        sub(/\.(weight|bias|scale|input_scale)$/, "", name)
+        gsub(/\*/, "#", name)
+        for (j = 0; j < tensors; j++)
+            if (gguf[j] == name)
+                has[archs, j] = 1
+    }
+    count = split(uses[paragraph], list, ",")
+    for (i = 2; i <= count; i++)
+        look(list[i])
+}
+function add_loaded(    i)
+{
+    for (i = 0; i < loaders; i++)
+        if (!(loaded[i] in arch)) {
+            arch_name[archs] = loaded[i]
+            arch_only[archs] = onlys
+            look("arch " loaded[i])
+            archs++
+        }
+}
 END {
     if (failed)
         exit 1
+    add_loaded()
     print "/* Made from lib/hub/names by lib/hub/naming.awk. */"
     print "#include \"lib/hub/naming_table.h\"\n"
     print "const struct mf_naming_tensor mf_naming_tensors[] = {"

@@ -54,7 +54,7 @@ enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
 typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
                                   const struct mf_derived *node);
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
-                                   const struct mf_recipe_text *text,
+                                   const struct mf_rows_part *part,
                                    bool decode, mf_hub_put *put, void *user);
 
 /* general.file_type, after that. */

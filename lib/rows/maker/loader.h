@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * loader.h - rows about what a loader reads: section loader
+ */
+#ifndef MF_ROWS_LOADER_H
+#define MF_ROWS_LOADER_H
+
+#include "lib/rows/maker/expression.h"
+#include "lib/rows/maker/group.h"
+
+extern const struct language loader_language;
+extern const struct function loader_functions[];
+
+/* used: names that the rows of graphs use, too. */
+void loader_check(struct source *source, struct words *used);
+
+/* The second half of it: names, once each row for itself is right. */
+void loader_check_names(struct source *source, struct words *used);
+
+/* The names that expressions of the architecture may have: its keys and `let`
+ * rows, and those of all. */
+void loader_names(const struct source *source, const struct part *arch,
+                  struct words *out);
+
+/* All keys that any row reads, as they are in a file without the architecture's
+ * name. */
+void loader_keys(const struct source *source, struct words *out);
+
+#endif
