@@ -221,8 +221,8 @@ static struct row take_row(struct mf_arch_run *run, struct mf_code code,
     row.reshape = flags & MF_TENSOR_RESHAPE;
     if (flags & MF_TENSOR_CONDITION)
         may = mf_arch_take_number(run, &code);
-    row.optional = optional || flags & MF_TENSOR_OPTIONAL || !may.known ||
-                   may.value != 0;
+    row.optional =
+        optional || flags & MF_TENSOR_OPTIONAL || !may.known || may.value != 0;
     return row;
 }
 

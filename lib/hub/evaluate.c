@@ -2,9 +2,9 @@
  *
  * evaluate.c - the values of expressions in recipes
  *
- * What is not needed (the other side of ?:, && and ||) is passed over.  The depth
- * of the recursion is that of rows, which are part of this library, and never a
- * file's.
+ * What is not needed (the other side of ?:, && and ||) is passed over.  The
+ * depth of the recursion is that of rows, which are part of this library, and
+ * never a file's.
  */
 #include "lib/hub/evaluate.h"
 
@@ -16,7 +16,7 @@
 /* ---- failing ---- */
 
 const struct mf_node *mf_eval_value(struct mf_eval *eval,
-                                      const struct mf_node *value)
+                                    const struct mf_node *value)
 {
     if (value)
         return value;
@@ -25,8 +25,8 @@ const struct mf_node *mf_eval_value(struct mf_eval *eval,
 }
 
 const struct mf_node *mf_eval_wrong(struct mf_eval *eval,
-                                      const struct mf_node *value,
-                                      const char *wanted)
+                                    const struct mf_node *value,
+                                    const char *wanted)
 {
     mf_recipe_wrong(eval->recipe, value, wanted);
     return mf_eval_value(eval, NULL);
@@ -76,9 +76,8 @@ static const struct mf_node *field(struct mf_eval *eval, struct mf_str name)
                : NULL;
 }
 
-static const struct mf_node *member(struct mf_eval *eval,
-                                    const struct mf_node *object,
-                                    struct mf_str name)
+static const struct mf_node *
+member(struct mf_eval *eval, const struct mf_node *object, struct mf_str name)
 {
     return object && mf_eval_may_walk(eval, object) ? mf_node_get(object, name)
                                                     : NULL;
@@ -140,10 +139,9 @@ static const struct mf_node *letter(struct mf_eval *eval,
 
     if (!mf_node_int(index, &at) || at < 0 || (uint64_t)at >= text->text.size)
         return mf_eval_wrong(eval, text, "a longer text");
-    return mf_eval_value(eval,
-                         mf_node_of_text(eval->recipe->arena,
-                                         (struct mf_str){ text->text.at + at,
-                                                          1 }));
+    return mf_eval_value(
+        eval, mf_node_of_text(eval->recipe->arena,
+                              (struct mf_str){ text->text.at + at, 1 }));
 }
 
 /* The member whose name is the text, or the number. */
@@ -273,8 +271,8 @@ const struct mf_node *mf_eval_next(struct mf_eval *eval)
         return mf_eval_real(eval,
                             mf_decimal_read(mf_code_text(&eval->code).at));
     case MF_IS_TEXT:
-        return mf_eval_value(
-            eval, mf_node_of_text(arena, mf_code_text(&eval->code)));
+        return mf_eval_value(eval,
+                             mf_node_of_text(arena, mf_code_text(&eval->code)));
     case MF_IS_NULL:
         return &mf_node_null;
     case MF_IS_TRUE:

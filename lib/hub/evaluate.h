@@ -10,18 +10,18 @@
 /* An expression that is computed. */
 struct mf_eval {
     struct mf_recipe *recipe;
-    struct mf_code code;    /* what of it is left */
-    struct mf_str operand;  /* the last divisor, as the row has it */
-    bool failed;            /* nothing is computed any more */
+    struct mf_code code;   /* what of it is left */
+    struct mf_str operand; /* the last divisor, as the row has it */
+    bool failed;           /* nothing is computed any more */
 };
 
 /* The value; for NULL, which is after mf_fail, null, and nothing is computed
  * any more. */
 const struct mf_node *mf_eval_value(struct mf_eval *eval,
-                                      const struct mf_node *value);
+                                    const struct mf_node *value);
 const struct mf_node *mf_eval_wrong(struct mf_eval *eval,
-                                      const struct mf_node *value,
-                                      const char *wanted);
+                                    const struct mf_node *value,
+                                    const char *wanted);
 
 /* Whether a row may look through all that the list or object has, which it may
  * do once for each layer; false after mf_fail, and nothing is computed any

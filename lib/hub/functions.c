@@ -65,8 +65,7 @@ static const struct mf_node *repeat(struct mf_eval *eval, struct mf_str name,
     for (int64_t i = 0; i < count && !eval->failed; i++) {
         eval->code = start;
         let->value =
-            item ? item
-                 : mf_eval_value(eval, mf_node_of_int(recipe->arena, i));
+            item ? item : mf_eval_value(eval, mf_node_of_int(recipe->arena, i));
         value = mf_eval_next(eval);
         if (!eval->failed && !mf_list_add(recipe, &out, value))
             mf_eval_value(eval, NULL);
@@ -157,8 +156,8 @@ static const struct mf_node *whole(struct mf_eval *eval,
     value = compute(mf_node_real(argument));
     if (!(value >= -0x1p63 && value < 0x1p63))
         return mf_eval_wrong(eval, argument, "in the range of integers");
-    return mf_eval_value(
-        eval, mf_node_of_int(eval->recipe->arena, (int64_t)value));
+    return mf_eval_value(eval,
+                         mf_node_of_int(eval->recipe->arena, (int64_t)value));
 }
 
 static const struct mf_node *to_int(struct mf_eval *eval,
@@ -180,9 +179,9 @@ static const struct mf_node *of_real(struct mf_eval *eval,
 {
     if (!mf_node_is_number(argument))
         return mf_eval_wrong(eval, argument, "a number");
-    return mf_eval_value(eval,
-                           mf_node_of_real(eval->recipe->arena,
-                                           compute(mf_node_real(argument))));
+    return mf_eval_value(
+        eval,
+        mf_node_of_real(eval->recipe->arena, compute(mf_node_real(argument))));
 }
 
 static double same(double value)

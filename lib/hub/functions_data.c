@@ -99,7 +99,7 @@ const struct mf_node *mf_call_values(struct mf_eval *eval,
 
     if (recipe->facts)
         return mf_eval_value(eval,
-                               mf_list_begin(recipe, &list) ? list.node : NULL);
+                             mf_list_begin(recipe, &list) ? list.node : NULL);
     all = find_all(recipe, argument, &count, &order);
     if (!all || !mf_list_begin(recipe, &list))
         return mf_eval_value(eval, NULL);

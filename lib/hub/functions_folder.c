@@ -156,7 +156,7 @@ const struct mf_node *mf_call_type_of(struct mf_eval *eval,
     name = mf_types[record->type].name;
     return mf_eval_value(
         eval, mf_node_of_text(eval->recipe->arena,
-                                (struct mf_str){ name, strlen(name) }));
+                              (struct mf_str){ name, strlen(name) }));
 }
 
 /* The shortest decimal number that is this f32. */
@@ -209,6 +209,6 @@ const struct mf_node *mf_call_numbers(struct mf_eval *eval,
     if (!node || !mf_list_begin(recipe, &list))
         return mf_eval_value(eval, NULL);
     mf_derived_open(node, argument[0]->text.at, &source);
-    return mf_eval_value(
-        eval, list_floats(recipe, &source, &list) ? list.node : NULL);
+    return mf_eval_value(eval, list_floats(recipe, &source, &list) ? list.node
+                                                                   : NULL);
 }

@@ -66,15 +66,14 @@ const struct mf_node *mf_call_by_number(struct mf_eval *eval,
 
     if (object->kind != MF_NODE_OBJECT)
         return mf_eval_wrong(eval, object, "an object");
-    if (!mf_eval_may_walk(eval, object) ||
-        !mf_list_begin(eval->recipe, &list))
+    if (!mf_eval_may_walk(eval, object) || !mf_list_begin(eval->recipe, &list))
         return mf_eval_value(eval, NULL);
     for (uint64_t i = 0; i < object->count; i++) {
         const struct mf_node *node = numbered(object, i);
 
         if (!node)
             return mf_eval_wrong(eval, object,
-                                   "an object with keys from '0' on");
+                                 "an object with keys from '0' on");
         if (!mf_list_add(eval->recipe, &list, node))
             return mf_eval_value(eval, NULL);
     }
@@ -117,7 +116,7 @@ const struct mf_node *mf_call_object(struct mf_eval *eval,
             return mf_eval_wrong(eval, argument[i], "a list");
     if (argument[0]->count != argument[1]->count)
         return mf_eval_wrong(eval, argument[1],
-                               "a list with an element for each key");
+                             "a list with an element for each key");
     if (!mf_list_begin(eval->recipe, &list))
         return mf_eval_value(eval, NULL);
     for (; key; key = key->next, each = each->next) {

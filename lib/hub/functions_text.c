@@ -22,8 +22,8 @@ const struct mf_node *mf_call_lower(struct mf_eval *eval,
                       : text.at[i];
     return mf_eval_value(
         eval, copy ? mf_node_of_text(eval->recipe->arena,
-                                       (struct mf_str){ copy, text.size })
-                     : NULL);
+                                     (struct mf_str){ copy, text.size })
+                   : NULL);
 }
 
 const struct mf_node *mf_call_ends(struct mf_eval *eval,
@@ -51,7 +51,7 @@ const struct mf_node *mf_call_text(struct mf_eval *eval,
     memcpy(copy, digits, (size_t)size);
     return mf_eval_value(
         eval, mf_node_of_text(eval->recipe->arena,
-                                (struct mf_str){ copy, (size_t)size }));
+                              (struct mf_str){ copy, (size_t)size }));
 }
 
 const struct mf_node *mf_call_join(struct mf_eval *eval,
@@ -114,8 +114,7 @@ const struct mf_node *mf_call_integers(struct mf_eval *eval,
             size++;
         number = digits_of((struct mf_str){ rest.at, size });
         if (number < 0)
-            return mf_eval_wrong(eval, argument[0],
-                                   "whole numbers and commas");
+            return mf_eval_wrong(eval, argument[0], "whole numbers and commas");
         if (!mf_list_add(eval->recipe, &list, mf_eval_int(eval, number)))
             return mf_eval_value(eval, NULL);
         if (size == rest.size)

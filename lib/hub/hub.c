@@ -33,7 +33,8 @@ static enum mf_status failed(const struct mf_hub *hub)
 
 /* ---- the recipe ---- */
 
-static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
+static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word,
+                                struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
@@ -61,8 +62,8 @@ static enum mf_status find_mistral(struct mf_hub *hub)
         mf_sidecar_tree(hub->model, recipe->arena, "config.json",
                         MF_SIDECAR_LIMIT, &hub->named) != MF_OK)
         return failed(hub);
-    recipe->family =
-        mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, hub->class);
+    recipe->family = mf_recipe_find(
+        projector ? MF_ROWS_projector : MF_ROWS_family, hub->class);
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
     return MF_OK;
@@ -81,7 +82,8 @@ static enum mf_status find_recipe(struct mf_hub *hub)
     hub->named = hub->file;
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
-    recipe->family = mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, class);
+    recipe->family =
+        mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, class);
     return recipe->family
                ? MF_OK
                : mf_decline(hub->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
@@ -163,8 +165,8 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
 
 /* Keys that the converter sets while it goes over the tensors. */
 static enum mf_status take_first_key(struct mf_recipe *recipe,
-                                     enum mf_code_row word,
-                                     struct mf_code row, void *user)
+                                     enum mf_code_row word, struct mf_code row,
+                                     void *user)
 {
     struct mf_hub *hub = user;
 
@@ -188,7 +190,8 @@ static bool is_fact(const struct mf_hub *hub, struct mf_code row)
 }
 
 /* "vocab", with nothing after it, is where the vocabulary begins. */
-static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word, struct mf_code row, void *user)
+static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word,
+                               struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
     struct mf_str words;

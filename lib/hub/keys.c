@@ -137,8 +137,16 @@ static enum mf_status put_counts(struct key *key)
 /* ---- a row ---- */
 
 /* In the order of MF_PUT_TYPES. */
-enum put_type { PUT_U32, PUT_I32, PUT_U64, PUT_F32, PUT_BOOL, PUT_TEXT,
-                PUT_ARRAY, PUT_COUNTS };
+enum put_type {
+    PUT_U32,
+    PUT_I32,
+    PUT_U64,
+    PUT_F32,
+    PUT_BOOL,
+    PUT_TEXT,
+    PUT_ARRAY,
+    PUT_COUNTS
+};
 
 static enum mf_status put(struct key *key, enum put_type type)
 {

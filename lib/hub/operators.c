@@ -17,14 +17,12 @@ static const struct mf_node *too_large(struct mf_eval *eval)
 
 const struct mf_node *mf_eval_int(struct mf_eval *eval, int64_t value)
 {
-    return mf_eval_value(eval,
-                           mf_node_of_int(eval->recipe->arena, value));
+    return mf_eval_value(eval, mf_node_of_int(eval->recipe->arena, value));
 }
 
 const struct mf_node *mf_eval_real(struct mf_eval *eval, double value)
 {
-    return mf_eval_value(eval,
-                           mf_node_of_real(eval->recipe->arena, value));
+    return mf_eval_value(eval, mf_node_of_real(eval->recipe->arena, value));
 }
 
 /* A value that is as config.json has it knows its key; another one is named by
@@ -40,8 +38,8 @@ static const struct mf_node *by_zero(struct mf_eval *eval,
     return mf_eval_value(eval, NULL);
 }
 
-static const struct mf_node *divide(struct mf_eval *eval, enum mf_code_kind kind,
-                                    int64_t a, int64_t b)
+static const struct mf_node *
+divide(struct mf_eval *eval, enum mf_code_kind kind, int64_t a, int64_t b)
 {
     int64_t quotient, rest;
 
@@ -74,32 +72,33 @@ static const struct mf_node *power(struct mf_eval *eval, int64_t base,
     return mf_eval_int(eval, value);
 }
 
-static const struct mf_node *compute_ints(struct mf_eval *eval, enum mf_code_kind kind,
-                                          int64_t a, int64_t b)
+static const struct mf_node *
+compute_ints(struct mf_eval *eval, enum mf_code_kind kind, int64_t a, int64_t b)
 {
     int64_t value = 0;
     bool over;
 
-    if (kind == MF_IS_DIVIDE || kind == MF_IS_QUOTIENT || kind == MF_IS_REMAINDER)
+    if (kind == MF_IS_DIVIDE || kind == MF_IS_QUOTIENT ||
+        kind == MF_IS_REMAINDER)
         return divide(eval, kind, a, b);
     if (kind == MF_IS_POWER)
         return power(eval, a, b);
-    over = kind == MF_IS_ADD   ? __builtin_add_overflow(a, b, &value)
+    over = kind == MF_IS_ADD        ? __builtin_add_overflow(a, b, &value)
            : kind == MF_IS_SUBTRACT ? __builtin_sub_overflow(a, b, &value)
-                         : __builtin_mul_overflow(a, b, &value);
+                                    : __builtin_mul_overflow(a, b, &value);
     return over ? too_large(eval) : mf_eval_int(eval, value);
 }
 
-static const struct mf_node *compute_reals(struct mf_eval *eval, enum mf_code_kind kind,
-                                           double a, double b)
+static const struct mf_node *
+compute_reals(struct mf_eval *eval, enum mf_code_kind kind, double a, double b)
 {
-    return mf_eval_real(eval, kind == MF_IS_ADD   ? a + b
-                                  : kind == MF_IS_SUBTRACT ? a - b
-                                  : kind == MF_IS_MULTIPLY ? a * b
-                                  : kind == MF_IS_DIVIDE ? a / b
-                                  : kind == MF_IS_QUOTIENT ? floor(a / b)
-                                  : kind == MF_IS_REMAINDER ? a - b * floor(a / b)
-                                                : pow(a, b));
+    return mf_eval_real(eval, kind == MF_IS_ADD         ? a + b
+                              : kind == MF_IS_SUBTRACT  ? a - b
+                              : kind == MF_IS_MULTIPLY  ? a * b
+                              : kind == MF_IS_DIVIDE    ? a / b
+                              : kind == MF_IS_QUOTIENT  ? floor(a / b)
+                              : kind == MF_IS_REMAINDER ? a - b * floor(a / b)
+                                                        : pow(a, b));
 }
 
 static bool add_all(struct mf_eval *eval, struct mf_node_list *list,
@@ -124,11 +123,11 @@ static const struct mf_node *join_lists(struct mf_eval *eval,
         if (!add_all(eval, &list, a))
             return mf_eval_value(eval, NULL);
     return b && !add_all(eval, &list, b) ? mf_eval_value(eval, NULL)
-                                           : mf_eval_value(eval, list.node);
+                                         : mf_eval_value(eval, list.node);
 }
 
-static const struct mf_node *join_texts(struct mf_eval *eval,
-                                        struct mf_str a, struct mf_str b)
+static const struct mf_node *join_texts(struct mf_eval *eval, struct mf_str a,
+                                        struct mf_str b)
 {
     char *text = mf_arena_text(eval->recipe->arena, a.size + b.size);
 
@@ -138,7 +137,7 @@ static const struct mf_node *join_texts(struct mf_eval *eval,
     memcpy(text + a.size, b.at, b.size);
     return mf_eval_value(
         eval, mf_node_of_text(eval->recipe->arena,
-                                (struct mf_str){ text, a.size + b.size }));
+                              (struct mf_str){ text, a.size + b.size }));
 }
 
 static const struct mf_node *compute(struct mf_eval *eval,
@@ -148,16 +147,20 @@ static const struct mf_node *compute(struct mf_eval *eval,
 {
     int64_t x, y;
 
-    if (a->kind == MF_NODE_ARRAY && b->kind == MF_NODE_ARRAY && kind == MF_IS_ADD)
+    if (a->kind == MF_NODE_ARRAY && b->kind == MF_NODE_ARRAY &&
+        kind == MF_IS_ADD)
         return join_lists(eval, a, b, 1);
-    if (a->kind == MF_NODE_STRING && b->kind == MF_NODE_STRING && kind == MF_IS_ADD)
+    if (a->kind == MF_NODE_STRING && b->kind == MF_NODE_STRING &&
+        kind == MF_IS_ADD)
         return join_texts(eval, a->text, b->text);
-    if (a->kind == MF_NODE_ARRAY && kind == MF_IS_MULTIPLY && mf_node_int(b, &y))
+    if (a->kind == MF_NODE_ARRAY && kind == MF_IS_MULTIPLY &&
+        mf_node_int(b, &y))
         return join_lists(eval, a, NULL, y);
     if (!mf_node_is_number(a) || !mf_node_is_number(b))
-        return mf_eval_wrong(eval, mf_node_is_number(a) ? b : a,
-                               "a number");
-    if (mf_node_real(b) == 0 && (kind == MF_IS_DIVIDE || kind == MF_IS_QUOTIENT || kind == MF_IS_REMAINDER))
+        return mf_eval_wrong(eval, mf_node_is_number(a) ? b : a, "a number");
+    if (mf_node_real(b) == 0 &&
+        (kind == MF_IS_DIVIDE || kind == MF_IS_QUOTIENT ||
+         kind == MF_IS_REMAINDER))
         return by_zero(eval, b);
     if (mf_node_int(a, &x) && mf_node_int(b, &y))
         return compute_ints(eval, kind, x, y);

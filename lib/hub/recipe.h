@@ -9,8 +9,8 @@
  *
  * Values are nodes of JSON, whether they come from config.json or are computed,
  * in the arena of the recipe.  Rows are part of this library, and were checked
- * when it was built.  What config.json says was not: a value of the wrong kind is an
- * error that names it.
+ * when it was built.  What config.json says was not: a value of the wrong kind
+ * is an error that names it.
  */
 #ifndef MF_LIB_RECIPE_H
 #define MF_LIB_RECIPE_H

@@ -54,8 +54,8 @@ enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
 typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
                                   const struct mf_derived *node);
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
-                                   const struct mf_rows_part *part,
-                                   bool decode, mf_hub_put *put, void *user);
+                                   const struct mf_rows_part *part, bool decode,
+                                   mf_hub_put *put, void *user);
 
 /* general.file_type, after that. */
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);

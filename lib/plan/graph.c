@@ -188,8 +188,7 @@ static void lay_out(struct mf_planner *planner,
 
 uint64_t mf_graph_lay_out(struct mf_planner *planner,
                           const struct mf_plan_settings *settings,
-                          struct mf_code rows, bool every_step,
-                          bool *rough)
+                          struct mf_code rows, bool every_step, bool *rough)
 {
     uint64_t bytes = MF_PLAN_UNKNOWN;
 

@@ -147,8 +147,7 @@ struct mf_graph {
  * *rough: only an estimate. */
 uint64_t mf_graph_lay_out(struct mf_planner *planner,
                           const struct mf_plan_settings *settings,
-                          struct mf_code rows, bool every_step,
-                          bool *rough);
+                          struct mf_code rows, bool every_step, bool *rough);
 
 /* Bytes of the model's graph, or an estimate if it has none. */
 uint64_t mf_graph_bytes(struct mf_planner *planner,

@@ -217,7 +217,7 @@ static size_t find_part(const struct mf_graph *graph, uint64_t kind)
 
 /* Runs rows as a new part, unless there is one of this kind. */
 static struct mf_code run_part(struct mf_graph *graph, struct mf_code *rows,
-                              uint64_t kind, uint64_t block)
+                               uint64_t kind, uint64_t block)
 {
     size_t at = kind ? find_part(graph, kind) : graph->part_count;
     struct mf_code each = { NULL, NULL, NULL };

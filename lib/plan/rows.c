@@ -119,8 +119,8 @@ static struct mf_graph_value apply(struct mf_graph *graph,
                                    size_t count, const uint64_t *number,
                                    size_t numbers)
 {
-    return mf_graph_apply(graph, op, source, count, number,
-                          numbers, MF_TYPE_F32);
+    return mf_graph_apply(graph, op, source, count, number, numbers,
+                          MF_TYPE_F32);
 }
 
 /* A tensor in another shape: a view, or a copy if it has gaps. */
@@ -128,8 +128,8 @@ static struct mf_graph_value pack(struct mf_graph *graph,
                                   const struct mf_graph_value *source,
                                   const uint64_t *number, size_t count)
 {
-    return apply(graph, source->whole ? MF_OP_reshape : MF_OP_cont, source, 1, number,
-                 count);
+    return apply(graph, source->whole ? MF_OP_reshape : MF_OP_cont, source, 1,
+                 number, count);
 }
 
 /* Rotation of what goes into a quantized cache, by a small matrix. */
@@ -178,9 +178,8 @@ static struct mf_graph_value sum_experts(struct mf_graph *graph,
     return pair[0];
 }
 
-static struct mf_graph_value call_op(struct mf_graph *graph,
-                                     const struct call *call,
-                                     struct mf_code row)
+static struct mf_graph_value
+call_op(struct mf_graph *graph, const struct call *call, struct mf_code row)
 {
     struct mf_graph_value out = {
         MF_GRAPH_NONE, (uint8_t)call->type, true, { 1, 1, 1, 1 }

@@ -117,8 +117,8 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
     *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
     restore->config = config;
     recipe->lets = recipe->given;
-    if (mf_recipe_run(recipe, mf_recipe_rows(restore->part), take_field, restore) !=
-        MF_OK)
+    if (mf_recipe_run(recipe, mf_recipe_rows(restore->part), take_field,
+                      restore) != MF_OK)
         return restore->env->error.status;
     leave_out_nulls(config);
     keep_those_there(restore);

@@ -168,7 +168,7 @@ static enum mf_status make_config(struct mf_restore *facts, bool needed)
 {
     facts->recipe.naming = mf_naming_arch_find(facts->arch);
     return needed || mf_recipe_find(MF_ROWS_restore, facts->arch) ? begin(facts)
-                                                            : MF_OK;
+                                                                  : MF_OK;
 }
 
 static enum mf_status to_gguf(struct mf_renaming *renaming,

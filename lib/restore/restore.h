@@ -40,9 +40,9 @@ struct mf_restore {
     struct mf_draft facts;  /* the file's keys */
     struct mf_restore_options options;
     struct mf_recipe recipe;
-    struct mf_str arch;                /* at NULL: the file does not say it */
+    struct mf_str arch;              /* at NULL: the file does not say it */
     const struct mf_rows_part *part; /* the family's paragraph */
-    struct mf_node *config;            /* config.json */
+    struct mf_node *config;          /* config.json */
     bool without_mtp; /* the folder becomes the file with --no-mtp only */
     const struct mf_derived **node; /* of each tensor of the draft */
     size_t room;                    /* of `node` */

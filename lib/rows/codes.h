@@ -28,9 +28,9 @@
  *
  * A text is 3 bytes: where in the texts of the program it is.  There two bytes
  * have its size, and a NUL follows it.  A word is a byte, 0 or the number of a
- * parameter of the group, from 1 on, and a text.  A pattern is a byte, the count
- * of its pieces, and pieces, which are words.  Numbers of several bytes begin
- * with the lowest.
+ * parameter of the group, from 1 on, and a text.  A pattern is a byte, the
+ * count of its pieces, and pieces, which are words.  Numbers of several bytes
+ * begin with the lowest.
  *
  * A row is a byte, its word; two bytes, the size of what follows; and operands.
  * Rows that end with `end` are part of the row that begins them, and there is
@@ -76,8 +76,8 @@
  *     TYPE, GGUF_TYPE    a byte, the type; a list of texts
  *
  * A range is a byte, flags, an expression for each of the first three, and a
- * text for the fourth.  A template is a list of pieces: a byte, and a text or an
- * expression.
+ * text for the fourth.  A template is a list of pieces: a byte, and a text or
+ * an expression.
  */
 #ifndef MF_LIB_ROWS_CODES_H
 #define MF_LIB_ROWS_CODES_H
@@ -179,8 +179,8 @@ enum mf_code_tensor {
 #define MF_KEY_TYPES                                                           \
     "uint", "id", "int", "float", "bool", "string", "ulong", "list"
 #define MF_GRAPH_TYPES "f32", "f16", "i32", "i64", "keys", "values", "masks"
-#define MF_PUT_TYPES   "u32", "i32", "u64", "f32", "bool", "text", "array", \
-    "counts"
+#define MF_PUT_TYPES                                                           \
+    "u32", "i32", "u64", "f32", "bool", "text", "array", "counts"
 
 /* Operations of graphs that are not in lib/plan/ops.def; they follow those. */
 #define MF_GRAPH_MORE_OPS "pack", "rotate", "sum_experts", "same", "outside"

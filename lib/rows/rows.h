@@ -84,7 +84,8 @@ static inline struct mf_str mf_code_text(struct mf_code *code)
 {
     size_t low = mf_code_two(code);
 
-    return mf_rows_text_at(code->rows->texts, low | (size_t)mf_code_byte(code) << 16);
+    return mf_rows_text_at(code->rows->texts, low | (size_t)mf_code_byte(code)
+                                                        << 16);
 }
 
 /* A word: the number of a parameter, from 1 on, or 0; and its text. */
@@ -169,7 +170,7 @@ const struct mf_rows_part *mf_rows_find(const struct mf_rows *rows,
 /* The arguments of the group whose rows are run. */
 struct mf_frame {
     const struct mf_frame *up;
-    bool optional; /* all tensors of the group */
+    bool optional;                              /* all tensors of the group */
     struct mf_code_word word[MF_ARGUMENTS_MAX]; /* an empty text: not a word */
     struct mf_code value[MF_ARGUMENTS_MAX];
 };

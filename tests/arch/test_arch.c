@@ -76,7 +76,8 @@ static void expressions_have_values(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct mf_arch_number out = mf_arch_number_of(run, loader_expression(cases[i].text, ""));
+        struct mf_arch_number out =
+            mf_arch_number_of(run, loader_expression(cases[i].text, ""));
 
         if (!out.known || out.value != cases[i].value)
             fail_msg("%s is %" PRId64, cases[i].text, out.value);

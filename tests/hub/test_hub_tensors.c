@@ -14,7 +14,6 @@
 #include "lib/hub/tensors.h"
 #include "tests/hub/hub_folder.h"
 
-
 /* ---- listing its tensors ---- */
 
 struct listing {

@@ -345,9 +345,8 @@ static void a_condition_that_holds_refuses(void **state)
 {
     (void)state;
     assert_int_equal(walk("refuse n == 8 no\nnull a\n"), MF_OK);
-    assert_int_equal(
-        walk("null a\nrefuse n == 7 seven is too many\nnull b\n"),
-        MF_ERR_UNSUPPORTED);
+    assert_int_equal(walk("null a\nrefuse n == 7 seven is too many\nnull b\n"),
+                     MF_ERR_UNSUPPORTED);
     assert_string_equal(seen, "null(a)");
     assert_string_equal(mf_env_error(env)->message,
                         "'config.json': seven is too many");

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/rows/rows_of.h"
 #include "lib/plan/graph.h"
+#include "tests/rows/rows_of.h"
 
 #include "tests/plan/plan_models.h"
 
@@ -226,7 +226,8 @@ static void what_makes_no_sense_is_unknown(void **state)
 /* Every block is of another kind: more than are kept apart. */
 static void blocks_of_too_many_kinds_are_rough(void **state)
 {
-    static const char text[] = "vary i\ncarry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
+    static const char text[] =
+        "vary i\ncarry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
         "x = new x: 8 * (1 + i)\nend\nexpand x\n";
     struct mf_code rows = rows_in(OF_GRAPH, "graph", text);
     struct mf_model *model;

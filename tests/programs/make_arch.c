@@ -148,12 +148,11 @@ struct kind {
 
 static struct kind take_kind(struct mf_arch_run *run, struct mf_code *row)
 {
-    static const uint32_t types[] = { TYPE_U32,  TYPE_I32,    TYPE_I32,
-                                      TYPE_F32,  GGUF_BOOL,   GGUF_STRING,
-                                      TYPE_U64,  TYPE_U32 };
+    static const uint32_t types[] = { TYPE_U32, TYPE_I32,  TYPE_I32,
+                                      TYPE_F32, GGUF_BOOL, GGUF_STRING,
+                                      TYPE_U64, TYPE_U32 };
     unsigned type = mf_code_byte(row), flags = mf_code_byte(row);
-    struct kind kind = { types[type],
-                         (flags & MF_KEY_SINGLE) && type != LIST,
+    struct kind kind = { types[type], (flags & MF_KEY_SINGLE) && type != LIST,
                          flags & MF_KEY_OPTIONAL, mf_code_two(row) };
     struct mf_arch_number blocks;
 

@@ -15,9 +15,9 @@ static const struct language *const languages[] = {
     &family_language,
 };
 
-static const char *const kinds[] = { "arch",    "graph",  "family",
+static const char *const kinds[] = { "arch",      "graph",   "family",
                                      "projector", "tensors", "config",
-                                     "restore", "group" };
+                                     "restore",   "group" };
 
 static enum mf_rows_kind kind_of(const struct part *part)
 {
