@@ -1106,6 +1106,9 @@ struct mf_validate_options {
                          error that breaks none of these readers is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
+    /* Of mf_model_outline, with MF_OUTLINE_HEADER, or NULL: what llama.cpp's
+     * loader would refuse in that file is found as well. A warning. */
+    struct mf_model *outline;
 };
 
 /* The same with options, which may be NULL. Each call judges all findings

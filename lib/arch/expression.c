@@ -154,34 +154,6 @@ static struct mf_arch_number extreme(struct mf_arch_run *run,
     return (a.value > b.value) == largest ? a : b;
 }
 
-/* The value of the first key of a list that there is: first(n_layer, layers).
- * One with a fault is there as well. */
-static struct mf_arch_number first_of(struct mf_arch_run *run,
-                                      struct mf_code *code, unsigned count)
-{
-    for (; count > 0; count--) {
-        struct mf_str name = mf_code_argument(code);
-        const struct mf_arch_key *key = mf_arch_key_of(run, name);
-
-        if (key && (key->present || key->fault != MF_ARCH_SOUND))
-            return mf_arch_name_value(run, name);
-    }
-    return unknown;
-}
-
-/* Whether a list has a number: in(i, full_attn_idxs). */
-static struct mf_arch_number is_in(struct mf_arch_run *run,
-                                   struct mf_code *code)
-{
-    struct mf_arch_number wanted = mf_arch_take_number(run, code);
-    const struct mf_arch_key *key = take_key(run, code);
-    bool found = false;
-
-    for (uint64_t i = 0; key->each && i < key->count; i++)
-        found = found || key->each[i] == wanted.value;
-    return wanted.known && key->each ? number(found) : unknown;
-}
-
 enum function {
 #define FUNCTION(NAME, name, arguments) CALL_##NAME,
 #include "lib/arch/functions.def"
@@ -192,15 +164,11 @@ static struct mf_arch_number call(struct mf_arch_run *run, struct mf_code *code)
 {
     enum function function = (enum function)mf_code_byte(code);
     struct mf_code arguments = mf_code_part(code);
-    unsigned count = mf_code_byte(&arguments);
 
+    mf_code_byte(&arguments); /* how many they are */
     switch (function) {
     case CALL_IS:
         return is_text(run, &arguments);
-    case CALL_FIRST:
-        return first_of(run, &arguments, count);
-    case CALL_IN:
-        return is_in(run, &arguments);
     case CALL_TYPE:
         return is_type(run, &arguments);
     case CALL_DIM:

@@ -32,6 +32,11 @@ void mf_architecture_check(struct mf_model *model);
  * depends on. */
 void mf_lists_check(struct mf_model *model);
 
+/* Adds what a loader would find in the GGUF file that the model becomes, as
+ * warnings: the outline is its header. */
+enum mf_status mf_outline_check(struct mf_model *model,
+                                struct mf_model *outline);
+
 /* Finds tensors of types that llama.cpp cannot compute with.  The architecture
  * is one that it has. */
 enum mf_status mf_tensor_types_check(struct mf_model *model,

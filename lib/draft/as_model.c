@@ -43,12 +43,13 @@ static enum mf_status write_header(const struct mf_draft *draft,
 enum mf_status mf_draft_as_model(struct mf_draft *draft, const char *path,
                                  struct mf_model **out)
 {
-    const struct mf_open_options alone = { .size = sizeof(alone),
-                                           .shards = MF_SHARDS_ALONE };
+    struct mf_open_options alone = { .size = sizeof(alone),
+                                     .shards = MF_SHARDS_ALONE };
     struct mf_env *env = draft->env;
     struct header header = { NULL, 0 };
     enum mf_status status = mf_draft_plan(draft);
 
+    alone.file_size = draft->file_size;
     if (status == MF_OK)
         status = write_header(draft, &header);
     if (status == MF_OK)

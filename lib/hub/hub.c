@@ -159,7 +159,8 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
                           ? (uint64_t)number
                           : 0,
     };
-    return mf_tokenizer_put(hub->draft, request, words);
+    return hub->outlined ? mf_tokenizer_put_outline(hub->draft, request, words)
+                         : mf_tokenizer_put(hub->draft, request, words);
 }
 
 /* Keys that the converter sets while it goes over the tensors. */
@@ -204,8 +205,8 @@ static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word,
     if (put_version(hub) != MF_OK)
         return failed(hub);
     words = mf_code_text(&row);
-    return words.size > 0 && !hub->outlined ? put_vocabulary(hub, words)
-                                            : MF_OK;
+    return words.size > 0 && !hub->options->facts ? put_vocabulary(hub, words)
+                                                  : MF_OK;
 }
 
 enum mf_status mf_hub_keys(struct mf_hub *hub)
@@ -397,7 +398,9 @@ enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
         return failed(&hub);
     if (mf_hub_keys(&hub) != MF_OK || put_vocabulary_size(&hub) != MF_OK)
         return failed(&hub);
-    if (options->facts)
-        draft->tensor_count = 0;
+    if (!options->facts)
+        return mf_set_text(draft, "tokenizer.ggml.model",
+                           (struct mf_str){ "no_vocab", 8 });
+    draft->tensor_count = 0;
     return MF_OK;
 }

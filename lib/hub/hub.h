@@ -116,7 +116,8 @@ enum mf_status mf_hub_open(struct mf_hub *hub);
 enum mf_status mf_hub_keys(struct mf_hub *hub);
 
 /* The same as mf_hub_convert without what does not compute: the card, and the
- * vocabulary, of which no more than its size is there. */
+ * vocabulary, of which no more than its size is there.  With `facts` no more
+ * than what mf_model_fact finds. */
 enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
                               const struct mf_hub_options *options);
 

@@ -65,6 +65,7 @@ struct mf_model {
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
     bool validated, data_validated; /* mf_model_validate(_data) has run */
+    bool outline_validated;         /* with its outline */
     size_t users; /* values and readers; the last to be closed releases it */
     bool closed;
     void *owned; /* memory that it was opened from, or NULL */

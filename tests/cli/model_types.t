@@ -30,8 +30,8 @@ classes() {
             }' | sort -u
 }
 types() {
-    sed -En 's/^(MODEL_TYPE|ARCHITECTURE|TYPE)\("([^"]*)".*/\2/p' \
-        lib/arch/model_types.def lib/arch/names.def lib/folder/families.def
+    sed -En 's/^(ARCHITECTURE|TYPE)\("([^"]*)".*/\2/p' \
+        lib/arch/names.def lib/folder/families.def
     sed -n 's/^ *field model_type "\([^"]*\)"$/\1/p' lib/families/*.txt
     cat lib/families/*.txt lib/families/*/*.txt |
         sed -n 's/^config //p' | tr ' ' '\n'

@@ -81,4 +81,57 @@ static inline struct plan_differences facts_differ(const char *folder,
     return out;
 }
 
+/* What the loader of its architecture has against a model, from the i-th
+ * finding on; of a folder the findings are those of the file made of it. */
+static inline bool next_verdict(const struct mf_model *model, bool is_folder,
+                                size_t *i, struct mf_finding *out)
+{
+    static const char as[] = "as GGUF: ";
+
+    for (; mf_finding_at(model, *i, out); ++*i) {
+        bool of_file = strncmp(out->message, as, strlen(as)) == 0;
+
+        if (strncmp(out->rule, "MODEL-", 6) != 0 || of_file != is_folder)
+            continue;
+        out->message += of_file ? strlen(as) : 0;
+        ++*i;
+        return true;
+    }
+    return false;
+}
+
+/* Likewise; *counted: how many findings both have. */
+static inline struct plan_differences
+verdicts_differ(const char *folder, const char *gguf, size_t *counted)
+{
+    struct mf_validate_options how = { .size = sizeof(how) };
+    struct mf_model *model = open_model(folder), *file = open_model(gguf);
+    struct mf_finding ours, known;
+    struct plan_differences out = { "" };
+    size_t a = 0, b = 0;
+    bool any;
+
+    assert_int_equal(mf_model_outline(model, MF_OUTLINE_HEADER, &how.outline),
+                     MF_OK);
+    assert_int_equal(mf_model_validate_with(model, &how), MF_OK);
+    assert_int_equal(mf_model_validate(file), MF_OK);
+    any = has_right_vocabulary(file);
+    while (any) {
+        size_t size = strlen(out.text);
+
+        any = next_verdict(file, false, &a, &known);
+        if (any != next_verdict(model, true, &b, &ours) ||
+            (any && (strcmp(known.rule, ours.rule) != 0 ||
+                     strcmp(known.message, ours.message) != 0)))
+            snprintf(out.text + size, sizeof(out.text) - size,
+                     " one of '%s' and '%s'", any ? known.message : "",
+                     b > 0 ? ours.message : "");
+        *counted += any;
+    }
+    mf_model_close(how.outline);
+    mf_model_close(model);
+    mf_model_close(file);
+    return out;
+}
+
 #endif

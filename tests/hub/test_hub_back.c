@@ -473,7 +473,7 @@ static void rename_there_and_back(void)
 }
 
 /* Of layers for further tokens, a folder is planned with those. */
-static size_t facts, without_vocabulary;
+static size_t facts, verdicts, without_vocabulary;
 
 static void compare_with_folder(const char *gguf)
 {
@@ -487,6 +487,10 @@ static void compare_with_folder(const char *gguf)
     if (*differences.text)
         wrong("other facts:", differences.text);
     without_vocabulary += unknown;
+    differences = verdicts_differ(scratch_path("model.safetensors"),
+                                  scratch_path(gguf), &verdicts);
+    if (*differences.text)
+        wrong("another verdict:", differences.text);
     differences =
         plans_differ(scratch_path("model.safetensors"), scratch_path(gguf));
     if (*differences.text)
@@ -613,9 +617,10 @@ static void folders_come_back(void **state)
                   "refused\n",
                   bare_same, bare_estimated, bare_refused);
     assert_true(bare_same > 10);
-    print_message("# %zu facts; of %zu folders the vocabulary is unknown\n",
-                  facts, without_vocabulary);
-    assert_true(facts > 1500);
+    print_message("# %zu facts, %zu findings; of %zu folders the vocabulary is "
+                  "unknown\n",
+                  facts, verdicts, without_vocabulary);
+    assert_true(facts > 1500 && verdicts > 200);
     assert_in_range(without_vocabulary, 1, 5);
     assert_in_range(assumptions, 5, 100); /* of 260 folders */
     assert_int_equal(failures, 0);
