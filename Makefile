@@ -470,6 +470,9 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
     fingerprint json out sha256)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
+# Their rows are made into bytes as the library's are.
+$(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \
+    $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard lib/rows/maker/*.c)))
 # They read their own symbols, by that information too.
 $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
 # It counts how often the instruction set is chosen.

@@ -94,7 +94,7 @@ static struct mf_str next_row(struct mf_known_keys *keys)
     struct mf_code code = { mf_loader_rows.code + keys->at,
                             mf_loader_rows.code +
                                 mf_loader_rows.part[mf_loader_rows.count - 1].end,
-                            mf_loader_rows.texts };
+                            &mf_loader_rows };
     struct mf_str name = { "", 0 };
 
     while (mf_code_left(&code) && name.size == 0) {

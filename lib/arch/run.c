@@ -108,11 +108,10 @@ void mf_arch_run_part(struct mf_arch_run *run, const struct mf_rows_part *part)
 static void run_group(struct mf_arch_run *run, struct mf_code row)
 {
     struct mf_frame frame = { .up = run->frame };
-    const struct mf_rows_part *group =
-        mf_code_use(&mf_loader_rows, &row, &frame);
+    struct mf_code rows = mf_code_use(row, &frame);
 
     run->frame = &frame;
-    mf_arch_run_part(run, group);
+    run_rows(run, rows);
     run->frame = frame.up;
 }
 
@@ -213,7 +212,7 @@ static size_t lets_in(struct mf_arch_run *run, enum mf_code_row word,
     struct mf_code rows;
 
     if (word == MF_DO_USE)
-        return mf_arch_lets(run, mf_code_use(&mf_loader_rows, &row, &frame));
+        return lets_of(run, mf_code_use(row, &frame));
     if (word == MF_DO_LIKE)
         return mf_arch_lets(run, &mf_loader_rows.part[mf_code_two(&row)]);
     mf_code_expression(&row);

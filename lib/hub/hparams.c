@@ -93,7 +93,7 @@ static enum mf_status fill_as(struct mf_recipe *recipe, struct mf_node *object,
     if (!part)
         return MF_OK;
     recipe->config = object;
-    status = mf_recipe_run(recipe, part, fill_row, NULL);
+    status = mf_recipe_run(recipe, mf_recipe_rows(part), fill_row, NULL);
     recipe->config = before;
     recipe->lets = recipe->given;
     return status;
@@ -295,7 +295,7 @@ static struct mf_str name_part(char *out, size_t room, struct mf_str type,
 static struct mf_str type_of_part(const struct mf_rows_part *of,
                                   const char *name)
 {
-    struct mf_code rows = mf_part_rows(&mf_family_rows, of);
+    struct mf_code rows = mf_recipe_rows(of);
 
     while (mf_code_left(&rows)) {
         enum mf_code_row word;

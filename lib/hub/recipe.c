@@ -22,7 +22,7 @@ static bool has_word(struct mf_str words, struct mf_str word)
 struct mf_code mf_recipe_row_of(const struct mf_rows_part *part,
                                 enum mf_code_row word)
 {
-    struct mf_code rows = mf_part_rows(&mf_family_rows, part);
+    struct mf_code rows = mf_recipe_rows(part);
 
     while (mf_code_left(&rows)) {
         enum mf_code_row other;
@@ -154,13 +154,12 @@ static enum mf_status let(struct walk *walk, struct mf_code row)
 static enum mf_status use(struct walk *walk, struct mf_code row)
 {
     struct mf_frame none = { .up = NULL };
-    const struct mf_rows_part *part =
-        mf_code_use(&mf_family_rows, &row, &none);
+    struct mf_code rows = mf_code_use(row, &none);
     bool used = walk->used;
     enum mf_status status;
 
     walk->used = true;
-    status = run(walk, mf_part_rows(&mf_family_rows, part));
+    status = run(walk, rows);
     walk->used = used;
     return status;
 }
@@ -229,18 +228,17 @@ static enum mf_status run(struct walk *walk, struct mf_code rows)
     return status;
 }
 
-enum mf_status mf_recipe_run(struct mf_recipe *recipe,
-                             const struct mf_rows_part *part,
+enum mf_status mf_recipe_run(struct mf_recipe *recipe, struct mf_code rows,
                              mf_recipe_visit *visit, void *user)
 {
     struct walk walk = { .recipe = recipe, .visit = visit, .user = user };
 
-    return run(&walk, mf_part_rows(&mf_family_rows, part));
+    return run(&walk, rows);
 }
 
 enum mf_status mf_recipe_walk(struct mf_recipe *recipe, mf_recipe_visit *visit,
                               void *user)
 {
     recipe->lets = recipe->given;
-    return mf_recipe_run(recipe, recipe->family, visit, user);
+    return mf_recipe_run(recipe, mf_recipe_rows(recipe->family), visit, user);
 }

@@ -86,10 +86,15 @@ typedef enum mf_status mf_recipe_visit(struct mf_recipe *recipe,
 enum mf_status mf_recipe_walk(struct mf_recipe *recipe, mf_recipe_visit *visit,
                               void *user);
 
-/* The same for another paragraph. */
-enum mf_status mf_recipe_run(struct mf_recipe *recipe,
-                             const struct mf_rows_part *part,
+/* The same for other rows. */
+enum mf_status mf_recipe_run(struct mf_recipe *recipe, struct mf_code rows,
                              mf_recipe_visit *visit, void *user);
+
+/* The rows of a paragraph. */
+static inline struct mf_code mf_recipe_rows(const struct mf_rows_part *part)
+{
+    return mf_part_rows(&mf_family_rows, part);
+}
 
 /* ---- expressions (evaluate.c) ---- */
 

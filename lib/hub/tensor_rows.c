@@ -344,5 +344,5 @@ enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
 
     *rows = (struct mf_tensor_rows){ .first = NULL };
     rows->last = &rows->first;
-    return mf_recipe_run(recipe, part, visit, &reading);
+    return mf_recipe_run(recipe, mf_recipe_rows(part), visit, &reading);
 }

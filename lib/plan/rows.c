@@ -286,9 +286,7 @@ static void run_output(struct mf_graph *graph, struct mf_code row)
 static void run_group(struct mf_graph *graph, struct mf_code row)
 {
     struct mf_frame frame = { .up = graph->run->frame };
-    const struct mf_rows_part *group =
-        mf_code_use(&mf_graph_rows, &row, &frame);
-    struct mf_code rows = mf_part_rows(&mf_graph_rows, group);
+    struct mf_code rows = mf_code_use(row, &frame);
 
     graph->run->frame = &frame;
     mf_graph_run_rows(graph, &rows);

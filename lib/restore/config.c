@@ -117,7 +117,7 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
     *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
     restore->config = config;
     recipe->lets = recipe->given;
-    if (mf_recipe_run(recipe, restore->part, take_field, restore) !=
+    if (mf_recipe_run(recipe, mf_recipe_rows(restore->part), take_field, restore) !=
         MF_OK)
         return restore->env->error.status;
     leave_out_nulls(config);

@@ -131,23 +131,21 @@ const struct mf_rows_part *mf_rows_find(const struct mf_rows *rows,
     return NULL;
 }
 
-const struct mf_rows_part *mf_code_use(const struct mf_rows *rows,
-                                       struct mf_code *row,
-                                       struct mf_frame *frame)
+struct mf_code mf_code_use(struct mf_code row, struct mf_frame *frame)
 {
     const struct mf_frame *up = frame->up;
     const struct mf_rows_part *part;
     unsigned count;
 
-    frame->optional = mf_code_byte(row) || (up && up->optional);
-    part = &rows->part[mf_code_two(row)];
-    count = mf_code_byte(row);
+    frame->optional = mf_code_byte(&row) || (up && up->optional);
+    part = &row.rows->part[mf_code_two(&row)];
+    count = mf_code_byte(&row);
     assert(count <= MF_ARGUMENTS_MAX); /* in a row, not in a file */
     for (unsigned i = 0; i < count; i++) {
-        frame->word[i] = mf_code_word(row);
-        frame->value[i] = mf_code_part(row);
+        frame->word[i] = mf_code_word(&row);
+        frame->value[i] = mf_code_part(&row);
     }
-    return part;
+    return mf_part_rows(row.rows, part);
 }
 
 struct mf_str mf_frame_word(const struct mf_frame *frame,

@@ -42,6 +42,7 @@ struct mf_rows_part {
  * in. */
 struct mf_rows {
     const uint8_t *code, *texts;
+    size_t text_size; /* of all texts */
     const struct mf_rows_part *part;
     size_t count;
 };
@@ -51,7 +52,7 @@ extern const struct mf_rows mf_loader_rows, mf_graph_rows, mf_family_rows;
 /* What is still to be read: rows, operands, an expression. */
 struct mf_code {
     const uint8_t *at, *end;
-    const uint8_t *texts;
+    const struct mf_rows *rows; /* whose it is */
 };
 
 static inline bool mf_code_left(const struct mf_code *code)
@@ -83,7 +84,7 @@ static inline struct mf_str mf_code_text(struct mf_code *code)
 {
     size_t low = mf_code_two(code);
 
-    return mf_rows_text_at(code->texts, low | (size_t)mf_code_byte(code) << 16);
+    return mf_rows_text_at(code->rows->texts, low | (size_t)mf_code_byte(code) << 16);
 }
 
 /* A word: the number of a parameter, from 1 on, or 0; and its text. */
@@ -104,7 +105,7 @@ int64_t mf_code_number(struct mf_code *code);
 static inline struct mf_code mf_code_bytes(struct mf_code *code, size_t size)
 {
     code->at += size;
-    return (struct mf_code){ code->at - size, code->at, code->texts };
+    return (struct mf_code){ code->at - size, code->at, code->rows };
 }
 
 /* Takes as many bytes as the next two say. */
@@ -149,7 +150,7 @@ static inline struct mf_code mf_part_rows(const struct mf_rows *rows,
                                           const struct mf_rows_part *part)
 {
     return (struct mf_code){ rows->code + part->begin, rows->code + part->end,
-                             rows->texts };
+                             rows };
 }
 
 /* Takes the text up to the next space, and the space. */
@@ -173,10 +174,8 @@ struct mf_frame {
     struct mf_code value[MF_ARGUMENTS_MAX];
 };
 
-/* Reads the operands of USE: the paragraph, and its arguments. */
-const struct mf_rows_part *mf_code_use(const struct mf_rows *rows,
-                                       struct mf_code *row,
-                                       struct mf_frame *frame);
+/* The rows of the group that a row USE is about, and its arguments. */
+struct mf_code mf_code_use(struct mf_code row, struct mf_frame *frame);
 
 /* What a word stands for: of a parameter the argument, and if that is a
  * parameter of the caller, what that stands for. */

@@ -110,16 +110,16 @@ struct run {
     bool first; /* only what comes before the others */
 };
 
-static enum mf_status visit(struct mf_recipe *recipe, struct mf_str word,
-                            struct mf_str rest, void *user)
+static enum mf_status visit(struct mf_recipe *recipe, enum mf_code_row word,
+                            struct mf_code row, void *user)
 {
     struct run *run = user;
 
-    if (mf_str_is(word, "arch"))
-        run->arch = rest;
-    if (!run->draft || !mf_str_is(word, run->first ? "first_key" : "key"))
+    if (word == MF_DO_ARCH)
+        run->arch = mf_code_text(&row);
+    if (!run->draft || word != (run->first ? MF_DO_PUT_FIRST : MF_DO_PUT))
         return MF_OK;
-    return mf_hub_key(recipe, run->draft, rest);
+    return mf_hub_key(recipe, run->draft, row);
 }
 
 static enum mf_status walk(struct mf_recipe *recipe, struct mf_draft *draft)
@@ -166,7 +166,7 @@ static enum mf_status keys_of(const char *config, size_t size, int64_t type,
     recipe.model = model;
     status = mf_hub_config(&recipe, &file, &class);
     if (status == MF_OK)
-        recipe.family = mf_recipe_find("family", class);
+        recipe.family = mf_recipe_find(MF_ROWS_family, class);
     if (status == MF_OK && !recipe.family)
         status = mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET, "no family");
     if (status == MF_OK) {

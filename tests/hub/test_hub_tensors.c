@@ -14,10 +14,6 @@
 #include "lib/hub/tensors.h"
 #include "tests/hub/hub_folder.h"
 
-static struct mf_str str(const char *text)
-{
-    return (struct mf_str){ text, strlen(text) };
-}
 
 /* ---- listing its tensors ---- */
 
@@ -28,14 +24,14 @@ struct listing {
     struct mf_hub_tensors tensors;
 };
 
-static enum mf_status take_arch(struct mf_recipe *recipe, struct mf_str word,
-                                struct mf_str rest, void *user)
+static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word,
+                                struct mf_code row, void *user)
 {
     struct listing *listing = user;
 
     (void)recipe;
-    if (mf_str_is(word, "arch"))
-        listing->tensors.arch = rest;
+    if (word == MF_DO_ARCH)
+        listing->tensors.arch = mf_code_text(&row);
     return MF_OK;
 }
 
@@ -59,7 +55,7 @@ static enum mf_status list(struct listing *listing, const char *options,
                                   .model = listing->model };
     if (mf_hub_config(recipe, &file, &class) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
-    recipe->family = mf_recipe_find("family", class);
+    recipe->family = mf_recipe_find(MF_ROWS_family, class);
     assert_non_null(recipe->family);
     mf_recipe_give(recipe, "file", file);
     mf_recipe_give(recipe, "class", mf_node_of_text(recipe->arena, class));
@@ -228,55 +224,10 @@ static void folders_become_what_the_converter_makes(void **state)
     assert_true(reading.tensors > 600);
 }
 
-/* ---- families ---- */
-
-/* A paragraph that no family has would never be used. */
-static void every_paragraph_has_a_family(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < mf_recipe_text_count; i++) {
-        const struct mf_recipe_text *text = &mf_recipe_texts[i];
-        struct mf_str words = str(text->words);
-
-        if (strcmp(text->kind, "tensors") != 0)
-            continue;
-        while (words.size > 0) {
-            struct mf_str word = mf_recipe_word(&words);
-            struct mf_str name = { word.at, word.size };
-            bool found = false;
-
-            for (size_t j = 0; j < mf_recipe_text_count && !found; j++) {
-                struct mf_str names = str(mf_recipe_texts[j].words);
-
-                if (strcmp(mf_recipe_texts[j].kind, "family") != 0)
-                    continue;
-                while (names.size > 0 && !found)
-                    found = mf_str_same(mf_recipe_word(&names), name);
-            }
-            if (!found)
-                fail_msg("no family %.*s", (int)name.size, name.at);
-        }
-    }
-}
-
-/* Of two groups with one name the second would never be used. */
-static void groups_have_names_of_their_own(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < mf_recipe_text_count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(mf_recipe_texts[i].kind, mf_recipe_texts[j].kind) == 0 &&
-                strcmp(mf_recipe_texts[i].words, mf_recipe_texts[j].words) == 0)
-                fail_msg("two paragraphs are called %s %s",
-                         mf_recipe_texts[i].kind, mf_recipe_texts[i].words);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_become_what_the_converter_makes),
-        cmocka_unit_test(every_paragraph_has_a_family),
-        cmocka_unit_test(groups_have_names_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

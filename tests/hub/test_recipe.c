@@ -8,6 +8,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/hub/keys.h"
 #include "tests/json/json_document.h"
+#include "tests/rows/rows_of.h"
 
 static struct mf_recipe recipe;
 
@@ -71,9 +72,16 @@ static void show(const struct mf_node *value, char *out)
     }
 }
 
+static const struct mf_node *value_of(const char *expression)
+{
+    struct mf_code code = family_expression(expression);
+
+    return mf_recipe_take(&recipe, &code);
+}
+
 static void gives(const char *expression, const char *expected)
 {
-    const struct mf_node *value = mf_recipe_value(&recipe, str(expression));
+    const struct mf_node *value = value_of(expression);
     char text[512];
 
     if (!value)
@@ -194,7 +202,7 @@ static void expressions_are_those_of_python(void **state)
 
 static void refused(const char *expression, const char *message)
 {
-    if (mf_recipe_value(&recipe, str(expression)))
+    if (value_of(expression))
         fail_msg("%s has a value", expression);
     if (!strstr(mf_env_error(env)->message, message))
         fail_msg("%s: %s", expression, mf_env_error(env)->message);
@@ -268,43 +276,58 @@ static void wrong_values_are_named(void **state)
 
 static char seen[4096];
 
-static enum mf_status visit(struct mf_recipe *walked, struct mf_str word,
-                            struct mf_str rest, void *user)
+static enum mf_status visit(struct mf_recipe *walked, enum mf_code_row word,
+                            struct mf_code row, void *user)
 {
+    size_t size = strlen(seen);
+
     (void)walked;
     (void)user;
-    snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%.*s(%.*s)",
-             (int)word.size, word.at, (int)rest.size, rest.at);
+    if (word == MF_DO_PUT)
+        mf_code_bytes(&row, 2); /* its type */
+    snprintf(seen + size, sizeof(seen) - size, "%s(%s)",
+             word == MF_DO_PUT    ? "key"
+             : word == MF_DO_ARCH ? "arch"
+                                  : "null",
+             mf_code_text(&row).at);
     return MF_OK;
 }
 
-static enum mf_status walk(const char *rows)
+/* The rows of a paragraph `family`, and what follows. */
+static enum mf_status walk(const char *text)
 {
-    const struct mf_recipe_text text = { "family", "test", rows };
+    size_t room = strlen(text) + 16;
+    char *all = malloc(room);
+    const struct mf_rows *rows;
 
+    assert_non_null(all);
+    snprintf(all, room, "family test\n%s", text);
+    rows = rows_of(OF_FAMILY, all);
+    free(all);
     *seen = 0;
-    recipe.family = &text;
-    return mf_recipe_walk(&recipe, visit, NULL);
+    recipe.lets = recipe.given;
+    return mf_recipe_run(&recipe, mf_part_rows(rows, rows->part), visit, NULL);
 }
 
 static void rows_that_hold_are_visited(void **state)
 {
     (void)state;
-    assert_int_equal(walk("class A B\nkey u32 k n\nif n == 7\nx 1\n"
-                          "else\nx 2\nend\ny\n"),
+    assert_int_equal(walk("class A B\nkey u32 k n\nif n == 7\nnull x1\n"
+                          "else\nnull x2\nend\nnull y\n"),
                      MF_OK);
-    assert_string_equal(seen, "key(u32 k n)x(1)y()");
-    assert_int_equal(walk("arch a\nuse seed_oss\n"), MF_OK);
-    assert_memory_equal(seen, "arch(a)key(", 11);
-    assert_null(strstr(seen, "arch(seed_oss)"));
-    assert_int_equal(walk("if z\na\nelif n\nb\nelif n // 0\nc\nelse\nd\nend\n"),
+    assert_string_equal(seen, "key(k)null(x1)null(y)");
+    assert_int_equal(walk("arch a\nuse other\nfamily other\nclass C\narch b\n"
+                          "key u32 k n\n"),
                      MF_OK);
-    assert_string_equal(seen, "b()");
-    assert_int_equal(
-        walk("if z\nif n\na\nelse\nb\nend\nelse\nif z\nc\nelse\nd\n"
-             "end\nend\ne\n"),
-        MF_OK);
-    assert_string_equal(seen, "d()e()");
+    assert_string_equal(seen, "arch(a)key(k)");
+    assert_int_equal(walk("if z\nnull a\nelif n\nnull b\nelif n // 0\nnull c\n"
+                          "else\nnull d\nend\n"),
+                     MF_OK);
+    assert_string_equal(seen, "null(b)");
+    assert_int_equal(walk("if z\nif n\nnull a\nelse\nnull b\nend\nelse\nif z\n"
+                          "null c\nelse\nnull d\nend\nend\nnull e\n"),
+                     MF_OK);
+    assert_string_equal(seen, "null(d)null(e)");
 }
 
 static void let_hides_what_config_says(void **state)
@@ -321,67 +344,83 @@ static void let_hides_what_config_says(void **state)
 static void a_condition_that_holds_refuses(void **state)
 {
     (void)state;
-    assert_int_equal(walk("refuse n == 8 no\na\n"), MF_OK);
-    assert_int_equal(walk("a\nrefuse n == 7 seven is too many\nb\n"),
-                     MF_ERR_UNSUPPORTED);
-    assert_string_equal(seen, "a()");
+    assert_int_equal(walk("refuse n == 8 no\nnull a\n"), MF_OK);
+    assert_int_equal(
+        walk("null a\nrefuse n == 7 seven is too many\nnull b\n"),
+        MF_ERR_UNSUPPORTED);
+    assert_string_equal(seen, "null(a)");
     assert_string_equal(mf_env_error(env)->message,
                         "'config.json': seven is too many");
+    mf_clear_error(env);
+    assert_int_equal(walk("refuse_in other.json n == 7 no\n"),
+                     MF_ERR_UNSUPPORTED);
+    assert_string_equal(mf_env_error(env)->message, "'other.json': no");
     mf_clear_error(env);
     assert_int_equal(walk("if missing + 1\nend\n"), MF_ERR_CORRUPT);
     mf_clear_error(env);
 }
 
-/* Rows may only name files that outputs cannot overwrite. */
-static void check_files(const char *rows)
+/* ---- the library's own ---- */
+
+/* Rows may only name files that outputs cannot overwrite: any text that ends
+ * like one is taken for the name of one. */
+static void texts_that_name_files_are_listed(void **state)
 {
-    static const char *const calls[] = { "json(\"", "exists(\"" };
+    const uint8_t *at = mf_family_rows.texts;
+    size_t found = 0;
 
-    for (size_t i = 0; i < 2; i++)
-        for (const char *at = rows; (at = strstr(at, calls[i]));) {
-            size_t size, name = 0;
+    (void)state;
+    for (size_t place = 0; place < mf_family_rows.text_size;) {
+        struct mf_str text = mf_rows_text_at(at, place);
+        size_t name = 0;
 
-            at += strlen(calls[i]);
-            size = strcspn(at, "\"");
-            while (mf_sidecar_names[name] &&
-                   (strlen(mf_sidecar_names[name]) != size ||
-                    strncmp(mf_sidecar_names[name], at, size) != 0))
-                name++;
-            if (!mf_sidecar_names[name])
-                fail_msg("'%.*s' is not listed", (int)size, at);
-        }
+        place += 2 + text.size + 1;
+        if (memchr(text.at, ' ', text.size) ||
+            (!mf_str_ends(text, ".json") && !mf_str_ends(text, ".model") &&
+             !mf_str_ends(text, ".txt")))
+            continue;
+        while (mf_sidecar_names[name] &&
+               !mf_str_is(text, mf_sidecar_names[name]))
+            name++;
+        if (!mf_sidecar_names[name])
+            fail_msg("'%s' is not listed", text.at);
+        found++;
+    }
+    assert_true(found > 3);
 }
 
-/* Every paragraph can be read to its end: what it uses is there, and each `if`
- * has its `end`. */
-static void families_are_whole(void **state)
+/* Also among rows of a condition. */
+static bool has_arch(struct mf_code rows)
+{
+    while (mf_code_left(&rows)) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
+
+        if (word == MF_DO_ARCH)
+            return true;
+        if (word != MF_DO_IF)
+            continue;
+        mf_code_expression(&row);
+        if (has_arch(mf_code_part(&row)))
+            return true;
+    }
+    return false;
+}
+
+/* Every family says what GGUF calls it, and is found by its classes. */
+static void families_are_found(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < mf_recipe_text_count; i++) {
-        const struct mf_recipe_text *text = &mf_recipe_texts[i];
-        const char *at = text->rows;
-        int depth = 0;
+    for (size_t i = 0; i < mf_family_rows.count; i++) {
+        const struct mf_rows_part *part = &mf_family_rows.part[i];
+        struct mf_code row = mf_recipe_row_of(part, MF_DO_CLASS);
+        struct mf_str classes = row.at ? mf_code_text(&row) : str("");
 
-        check_files(at);
-        while (*at) {
-            struct mf_str line = { at, strcspn(at, "\n") }, word;
-
-            at += line.size + 1;
-            word = mf_recipe_word(&line);
-            depth += mf_str_is(word, "if") - mf_str_is(word, "end");
-            if (mf_str_is(word, "use") && !mf_recipe_find("group", line) &&
-                !mf_recipe_find("family", line))
-                fail_msg("%s: no group '%.*s'", text->words, (int)line.size,
-                         line.at);
-            if (mf_str_is(word, "class") &&
-                mf_recipe_find(text->kind, mf_recipe_word(&line)) != text)
-                fail_msg("%s has a class of another family", text->words);
-        }
-        if (depth != 0)
-            fail_msg("%s: if without end", text->words);
-        if (strcmp(text->kind, "family") == 0 &&
-            !mf_recipe_row_of(text, "arch").at)
-            fail_msg("%s has no arch", text->words);
+        while (classes.size > 0)
+            assert_ptr_equal(mf_recipe_find(part->kind, mf_word(&classes)),
+                             part);
+        if (part->kind == MF_ROWS_family)
+            assert_true(has_arch(mf_recipe_rows(part)));
     }
 }
 
@@ -394,7 +433,8 @@ int main(void)
         WITH_RECIPE(rows_that_hold_are_visited),
         WITH_RECIPE(let_hides_what_config_says),
         WITH_RECIPE(a_condition_that_holds_refuses),
-        WITH_RECIPE(families_are_whole),
+        WITH_RECIPE(texts_that_name_files_are_listed),
+        WITH_RECIPE(families_are_found),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

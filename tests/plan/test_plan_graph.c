@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/rows/rows_of.h"
 #include "lib/plan/graph.h"
 
 #include "tests/plan/plan_models.h"
@@ -36,12 +37,10 @@ static void open_toy(struct mf_model **model, unsigned blocks)
 
 static uint64_t bytes_of(const char *rows, bool every_step)
 {
-    char all[4096];
-    const struct mf_arch_text text = { all };
     bool rough;
 
-    snprintf(all, sizeof(all), "atoy%c%c%s", 0, 0, rows);
-    return mf_graph_lay_out(toy, &settings, &text, every_step, &rough);
+    return mf_graph_lay_out(toy, &settings, rows_in(OF_GRAPH, "graph", rows),
+                            every_step, &rough);
 }
 
 /* The memory of some rows, in tensors of 8 numbers. */
@@ -227,22 +226,20 @@ static void what_makes_no_sense_is_unknown(void **state)
 /* Every block is of another kind: more than are kept apart. */
 static void blocks_of_too_many_kinds_are_rough(void **state)
 {
-    const struct mf_arch_text text = {
-        "atoy\0\0"
-        "vary i\ncarry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
-        "x = new x: 8 * (1 + i)\nend\nexpand x\n"
-    };
+    static const char text[] = "vary i\ncarry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
+        "x = new x: 8 * (1 + i)\nend\nexpand x\n";
+    struct mf_code rows = rows_in(OF_GRAPH, "graph", text);
     struct mf_model *model;
     bool rough;
 
     (void)state;
     open_toy(&model, MF_GRAPH_PARTS_MAX - 2);
-    mf_graph_lay_out(toy, &settings, &text, false, &rough);
+    mf_graph_lay_out(toy, &settings, rows, false, &rough);
     assert_false(rough);
     mf_planner_close(toy);
     mf_model_close(model);
     open_toy(&model, 500);
-    assert_true(mf_graph_lay_out(toy, &settings, &text, false, &rough) <
+    assert_true(mf_graph_lay_out(toy, &settings, rows, false, &rough) <
                 MF_PLAN_HUGE);
     assert_true(rough);
     mf_planner_close(toy);

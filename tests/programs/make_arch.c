@@ -52,7 +52,7 @@ static bool is_listed(const char *list, struct mf_str name)
     struct mf_str rest = { list, strlen(list) };
 
     while (rest.size > 0)
-        if (mf_str_same(mf_arch_word(&rest), name))
+        if (mf_str_same(mf_word(&rest), name))
             return true;
     return *list == '\0';
 }
@@ -138,40 +138,29 @@ static const struct key *find_key(const char *name)
 
 /* ---- the row of a key (instead of keys.c) ---- */
 
+#define LIST 7 /* in MF_KEY_TYPES */
+
 struct kind {
     uint32_t type;
     bool single, optional;
     uint64_t count; /* of an array; 0: any */
 };
 
-static struct kind kind_of(struct mf_arch_run *run, struct mf_str word)
+static struct kind take_kind(struct mf_arch_run *run, struct mf_code *row)
 {
-    static const struct {
-        const char *name;
-        uint32_t type;
-    } types[] = {
-        { "uint", TYPE_U32 },  { "int", TYPE_I32 },   { "id", TYPE_I32 },
-        { "float", TYPE_F32 }, { "bool", GGUF_BOOL }, { "string", GGUF_STRING },
-        { "ulong", TYPE_U64 }, { "list", TYPE_U32 },
-    };
-    struct kind kind = { 0, true, word.at[word.size - 1] == '?', 0 };
-    const char *digits = NULL, *rest = NULL;
+    static const uint32_t types[] = { TYPE_U32,  TYPE_I32,    TYPE_I32,
+                                      TYPE_F32,  GGUF_BOOL,   GGUF_STRING,
+                                      TYPE_U64,  TYPE_U32 };
+    unsigned type = mf_code_byte(row), flags = mf_code_byte(row);
+    struct kind kind = { types[type],
+                         (flags & MF_KEY_SINGLE) && type != LIST,
+                         flags & MF_KEY_OPTIONAL, mf_code_two(row) };
     struct mf_arch_number blocks;
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (mf_str_begins(word, types[i].name)) {
-            kind.type = types[i].type;
-            rest = word.at + strlen(types[i].name);
-        }
-    assert(rest);
-    digits = rest + (*rest == '*' || *rest == '[' || *rest == '|');
-    kind.single = *rest != '[' && !mf_str_begins(word, "list");
-    if (*digits >= '0' && *digits <= '9')
-        kind.count = strtoull(digits, NULL, 10);
-    else if (*rest == '*') {
-        blocks = mf_arch_number_of(run, (struct mf_str){ "blocks", 6 });
-        kind.count = blocks.known ? (uint64_t)blocks.value : 0;
-    }
+    if (kind.count > 0 || !(flags & MF_KEY_EXACT))
+        return kind;
+    blocks = mf_arch_name_value(run, (struct mf_str){ "blocks", 6 });
+    kind.count = blocks.known ? (uint64_t)blocks.value : 0;
     return kind;
 }
 
@@ -225,10 +214,10 @@ static void show_key(const struct key *key, struct mf_arch_key *out)
     }
 }
 
-void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_code code)
 {
-    struct mf_str word = mf_arch_word(&row);
-    struct kind kind = kind_of(run, word);
+    struct kind kind = take_kind(run, &code);
+    struct mf_str row = mf_code_text(&code);
     struct mf_arch_key *out = run->key + run->key_count++;
     const char *value = value_of(run->name, row);
     char name[256];
@@ -305,24 +294,23 @@ const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
     return record ? record : is_wanted(pattern) ? &soon : NULL;
 }
 
-void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
+void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_code row,
                           bool optional)
 {
-    struct mf_str pattern = mf_arch_word(&row);
+    unsigned flags = mf_code_byte(&row), count;
+    struct mf_str pattern = mf_code_text(&row);
     struct tensor tensor = { tensor_name(run, pattern), 0, { 0 }, 0 };
-    struct mf_arch_number number;
 
-    do {
-        if (tensor.rank > 0)
-            mf_arch_word(&row); /* the comma */
-        number = mf_arch_take_number(run, &row);
+    for (count = mf_code_byte(&row); tensor.rank < count;) {
+        struct mf_arch_number number = mf_arch_take_number(run, &row);
+
         if (!number.known || number.value < 1)
             tensor.dim[4] = 1;
         tensor.dim[tensor.rank++] = (uint64_t)number.value;
-    } while (row.size > 0 && *row.at == ',');
-    while (row.size > 0)
-        if (mf_str_is(mf_arch_word(&row), "optional"))
-            optional |= mf_arch_take_number(run, &row).value != 0;
+    }
+    optional |= (flags & MF_TENSOR_OPTIONAL) != 0;
+    if (flags & MF_TENSOR_CONDITION)
+        optional |= mf_arch_take_number(run, &row).value != 0;
     if ((optional && !full && !is_wanted(pattern)) || find_made(tensor.name))
         return;
     if (tensor.dim[4]) {
@@ -465,6 +453,13 @@ static bool run_rows(struct mf_str arch, bool *again)
     return good;
 }
 
+static bool has_rows(struct mf_str arch)
+{
+    const struct mf_rows_part *part = mf_arch_find(true, arch);
+
+    return part && part->begin < part->end;
+}
+
 int main(int argc, char **argv)
 {
     struct mf_str arch;
@@ -473,10 +468,10 @@ int main(int argc, char **argv)
 
     full = argc == 4 && !strcmp(argv[1], "--full");
     if (argc == 1) {
-        for (size_t i = 0; i < mf_arch_text_count; i++)
-            if (mf_arch_text_is_arch(&mf_arch_texts[i]) &&
-                *mf_arch_text_rows(&mf_arch_texts[i]))
-                puts(mf_arch_text_name(&mf_arch_texts[i]));
+        for (size_t i = 0; mf_arch_name_at(i); i++)
+            if (has_rows((struct mf_str){ mf_arch_name_at(i),
+                                          strlen(mf_arch_name_at(i)) }))
+                puts(mf_arch_name_at(i));
         return 0;
     }
     if (argc != 3 + full) {
@@ -484,8 +479,7 @@ int main(int argc, char **argv)
         return 2;
     }
     arch = (struct mf_str){ argv[1 + full], strlen(argv[1 + full]) };
-    if (!mf_arch_find(true, arch) ||
-        !*mf_arch_text_rows(mf_arch_find(true, arch)))
+    if (!has_rows(arch))
         give_up("an architecture without rows", arch);
     add_text("general.architecture", arch.at);
     add_vocabulary(tokens_of(arch));

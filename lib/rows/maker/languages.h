@@ -8,10 +8,14 @@
 #include "lib/rows/maker/code.h"
 #include "lib/rows/maker/family.h"
 #include "lib/rows/maker/graph.h"
+#include "lib/rows/maker/write.h"
 
 /* A program of all paragraphs of a source, in their order. */
 struct program program_of(const struct source *source,
                           const struct function *functions, put_row *put);
+
+/* The same with the functions and rows of a language (write.c). */
+struct program rows_program(const struct source *source, enum rows_table which);
 
 /* The operands of a row of the language that others do not have. */
 put_row put_loader_row;

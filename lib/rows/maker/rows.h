@@ -60,6 +60,10 @@ struct source {
  * list ends with NULL. */
 void source_read(struct source *const *sources, const char *file);
 
+/* The same for a text, which is changed, and stays in use. */
+void source_read_text(struct source *const *sources, const char *file,
+                      char *text);
+
 /* The paragraph with that kind and name, or NULL. */
 struct part *source_find(const struct source *source, const char *kind,
                          struct text name);

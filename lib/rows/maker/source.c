@@ -377,11 +377,16 @@ static bool add_line(struct reading *reading, const char *line)
     return true;
 }
 
-/* A line that ends with a backslash goes on in the next one. */
 void source_read(struct source *const *sources, const char *file)
 {
+    source_read_text(sources, file, load(file));
+}
+
+/* A line that ends with a backslash goes on in the next one. */
+void source_read_text(struct source *const *sources, const char *file,
+                      char *text)
+{
     struct reading reading = { .sources = sources, .row.file = file };
-    char *text = load(file);
     bool goes_on = false;
     int number = 0;
 

@@ -88,16 +88,20 @@ static void put_program(FILE *out, const char *name, struct program *program)
     put_bytes(out, "texts", &program->texts);
     fprintf(out,
             "const struct mf_rows %s = { (const uint8_t *)code,\n"
-            "    (const uint8_t *)texts, parts, %zu };\n",
-            name, program->source->count);
+            "    (const uint8_t *)texts, %zu, parts, %zu };\n",
+            name, program->texts.size, program->source->count);
+}
+
+struct program rows_program(const struct source *source, enum rows_table which)
+{
+    return program_of(source, tables[which].functions, tables[which].put);
 }
 
 void rows_write(const char *path, const struct source *source,
                 enum rows_table which)
 {
     const struct table *table = &tables[which];
-    struct program program =
-        program_of(source, table->functions, table->put);
+    struct program program = rows_program(source, which);
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
