@@ -194,8 +194,9 @@ left_out      = $(filter-out $(STAYS_$(1):%=$(BUILD)/%),$(filter $(GROUP_$(1):%=
 KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group))),$(LIB_OBJ)) \
             $(foreach group,$(LEFT_OUT),$(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/without/$(group).c)))
 
-# A command is a file, or a folder, of cli/commands; cli/ has what they share.
-CLI_DIRS := cli cli/commands cli/commands/*
+# A command is a file, or a folder, of cli/commands; cli/ has what they share,
+# and cli/measure what measures: bench, and the record of any command.
+CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench
 RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
@@ -467,8 +468,8 @@ $(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
-$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
-    fingerprint json out sha256)
+$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
+    measure/csv measure/fingerprint measure/sha256)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.
 $(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \
