@@ -119,6 +119,33 @@ examples_differ() {
 }
 check_empty "its example is that of modelfile.h" examples_differ
 
+# ---- docs/ARCHITECTURE.md
+
+# lines FOLDER...: how many lines of code and tables they have.
+lines() {
+    find "$@" -name '*.[ch]' -o -name '*.def' -o -name '*.txt' |
+        LC_ALL=C sort | xargs cat | wc -l
+}
+
+# The table of parts has each folder of the library, and shares that are right
+# to three hundredths.
+shares_differ() {
+    sed -n '/^| part /,/^$/s/^| [^|]* | \(`[^|]*\) | \([0-9]*\) % |$/\2 \1/p' \
+        docs/ARCHITECTURE.md | tr -d '`' >"$dir/parts"
+    cut -d ' ' -f 2- "$dir/parts" | tr ' ' '\n' | sort >"$dir/named"
+    find lib -mindepth 1 -maxdepth 1 -type d | sort >"$dir/rooms"
+    grep '^lib/' "$dir/named" | diff - "$dir/rooms"
+    # shellcheck disable=SC2046 # no name has a space
+    all=$(lines $(cat "$dir/named"))
+    while read -r share folders; do
+        # shellcheck disable=SC2086 # folders, separated by spaces
+        now=$((100 * $(lines $folders) / all))
+        [ $((now - share)) -le 3 ] && [ $((share - now)) -le 3 ] ||
+            echo "$folders: $now %, not $share %"
+    done <"$dir/parts"
+}
+check_empty "docs/ARCHITECTURE.md says how large each part is" shares_differ
+
 # ---- pictures
 
 # Without closing lines, whose times and heap differ.
