@@ -19,11 +19,10 @@ static inline const char *report_kept(const struct run *run)
 {
     if (!mf_env_resumable(run->env))
         return "";
-    return run->options->force
-               ? "; the work so far is kept: the same command with --resume "
-                 "goes on, without --force"
-               : "; the work so far is kept: the same command with --resume "
-                 "goes on";
+    return run->options->force ? "; the work so far is kept: the same command "
+                                 "with --resume continues, without --force"
+                               : "; the work so far is kept: the same command "
+                                 "with --resume continues";
 }
 
 /* ---- errors ---- */

@@ -235,11 +235,11 @@ static enum mf_status note_member(const struct archive *archive, uint32_t row,
 
     if (reader->failed)
         return archive->zip.index->env->error.status;
-    mf_index_note(archive->zip.index, archive->zip.part->shard, MF_WARNING,
-                  MF_RULE_PICKLE_MEMBER, stored->file.offset,
-                  "member '%s' is not one of those that torch.save writes, and "
-                  "is not read",
-                  mf_quote(stored->name).text);
+    mf_index_note(
+        archive->zip.index, archive->zip.part->shard, MF_WARNING,
+        MF_RULE_PICKLE_MEMBER, stored->file.offset,
+        "member '%s' is not one that torch.save writes, and is not read",
+        mf_quote(stored->name).text);
     return MF_OK;
 }
 

@@ -253,8 +253,9 @@ static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
     else if (weights && fabsf(row[number]) <= SQUARED_MAX)
         mf_fail(
             env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "tensor '%s': row %" PRIu64 " cannot be encoded as %s with "
-            "such importance weights: that of column %zu is %s",
+            "tensor '%s': row %" PRIu64
+            " cannot be encoded as %s with such importance weights: the weight "
+            "of column %zu is %s",
             name.text, place, type, farthest(weights, columns),
             mf_number_text((double)weights[farthest(weights, columns)], 6).at);
     else

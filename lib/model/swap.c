@@ -127,8 +127,8 @@ enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor)
     if (record->type != MF_TYPE_UNKNOWN || !mf_record_is_swapped(model, record))
         return MF_OK;
     return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->offset,
-                   "tensor '%s' has an unknown type in a big-endian file: "
-                   "nobody can tell what its little-endian bytes are",
+                   "tensor '%s' has an unknown type in a big-endian file: its "
+                   "little-endian bytes are unknown",
                    mf_record_name(record).text);
 }
 

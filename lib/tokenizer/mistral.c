@@ -19,8 +19,8 @@ static enum mf_status no_template(const struct mf_vocab_request *request,
 {
     static const char text[] =
         "the tokenizer is of version '%s', for which llama.cpp has no name of "
-        "a chat template (v1, v3 and v7; those of v11 and v13 are files of "
-        "llama.cpp)%s";
+        "a chat template (v1, v3 and v7; the templates of v11 and v13 are "
+        "files of llama.cpp)%s";
 
     return request->own_format
                ? mf_decline(request->env, MF_REASON_TEMPLATE_UNKNOWN,

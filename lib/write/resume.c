@@ -303,8 +303,8 @@ static enum mf_status fail_record(struct mf_resume *resume,
         resume->again = true;
     }
     return mf_worklog_refuse(outputs->env, piece->output->path,
-                             "what it has before 0x%" PRIx64
-                             " is not what was written",
+                             "its content before 0x%" PRIx64
+                             " differs from the bytes that were written",
                              piece->to + mf_piece_written(piece));
 }
 
@@ -314,8 +314,9 @@ static enum mf_status fail_input(struct mf_resume *resume,
     const char *path = piece->output->path;
 
     return mf_worklog_refuse(resume->outputs->env, path,
-                             "the input is not the one it was begun with: what "
-                             "is before 0x%" PRIx64 " was made of other bytes",
+                             "the input differs from the one it began with: "
+                             "the output before 0x%" PRIx64
+                             " was made from other bytes",
                              piece->to + mf_piece_written(piece));
 }
 
