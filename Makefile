@@ -249,7 +249,7 @@ $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
 
 # Most of it runs once, when a heap profile is written, and below no block that
-# is profiled: its size matters, not its speed, and nobody unwinds it.
+# is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
 PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
 $(PROFILE_HOT): private OWN := -Os

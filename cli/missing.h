@@ -16,7 +16,8 @@
                 "continue without data that cannot be read")
 
 /* The member "missing" of the object that is open; and remarks, unless the
- * command lists them by itself.  Nothing of a model opened for its metadata. */
+ * command lists them by itself.  Does nothing for a model opened for its
+ * metadata. */
 void missing_show(struct run *run, const char *path,
                   const struct mf_model *model);
 

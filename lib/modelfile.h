@@ -517,10 +517,10 @@ struct mf_open_options {
     size_t findings_max; /* findings to keep; further ones are only counted. 0:
                             MF_FINDINGS_MAX */
     /* Of a pickle that names classes or functions of other programs (whole
-     * modules, TorchScript), take only the tensors, which need nothing of
-     * these: their names are those of state_dict(), and there is no metadata.
-     * The finding stays, and no longer keeps the model from being written.
-     * Other formats are read as always. */
+     * modules, TorchScript), take only the tensors, which need none: their
+     * names are those of state_dict(), and there is no metadata. The finding
+     * stays, and no longer keeps the model from being written. Other formats
+     * are read as always. */
     bool tensors_only;
     /* What needs all of a model (its digest, comparing, copying and quantizing
      * it) goes on without what mf_missing_at names; else it ends with
@@ -596,7 +596,7 @@ struct mf_byte_source {
     bool one_at_a_time;
 };
 
-/* Opens a model of such files, and nothing of the disk. The source is closed
+/* Opens a model of such files, and no file on the disk. The source is closed
  * once, by mf_model_close or because of an error; but not after
  * MF_ERR_ARGUMENT. */
 MF_API enum mf_status
@@ -841,8 +841,8 @@ MF_API enum mf_status mf_tensor_read(struct mf_model *model, size_t index,
 
 /* Reads bytes of the tensor, of which it has mf_tensor.data.size: those that a
  * little-endian file without packing and strides would have.  So it reads
- * tensors of unknown types, too, but not those of a big-endian file, which
- * nobody could turn around. */
+ * tensors of unknown types, too, but not those of a big-endian file, whose
+ * bytes cannot be swapped. */
 MF_API enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
                                       uint64_t offset, size_t size, void *out);
 
@@ -879,7 +879,7 @@ MF_API void mf_tensor_reader_close(struct mf_tensor_reader *reader);
  * meanwhile gives old and new bytes. */
 MF_API enum mf_status mf_model_unchanged(struct mf_model *model);
 
-/* Bytes of a file that somebody else can map or read. */
+/* Bytes of a file that another program can map or read. */
 struct mf_file_span {
     uint32_t shard;
     const char *path; /* of the shard, as opened; terminated. Of
@@ -1108,8 +1108,8 @@ struct mf_validate_options {
     size_t size;      /* of this struct: see above */
     uint32_t readers; /* of enum mf_readers: those that have to read the model.
                          0: all, which leaves out what mf_rule_info.when_asked
-                         says. Otherwise such a breach is an error, and an
-                         error that breaks none of these readers is a note */
+                         says. Otherwise such a breach is an error, and an error
+                         that breaks no such reader is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
 };
@@ -1166,7 +1166,7 @@ struct mf_attack_info {
 MF_API bool mf_attack_at(size_t index, struct mf_attack_info *out);
 
 /* Whether a finding is what such a file has: the rule, the field and a value in
- * the range that did the harm. It says nothing of who made the file. format is
+ * the range that did the harm. It does not say who made the file. format is
  * that of the model, NULL if it could not be opened; of an error, rule and
  * message make a finding. */
 MF_API bool mf_attack_fits(size_t index, const char *format,
@@ -1666,7 +1666,7 @@ struct mf_imatrix_coverage {
 };
 
 /* Calls each (may be NULL) for every tensor of the model that is quantized and
- * for entries of the matrix at path that are for none of these; what it gets is
+ * for entries of the matrix at path that match no tensor; its arguments are
  * valid during the call. out may be NULL. */
 typedef void mf_imatrix_each(void *user,
                              const struct mf_imatrix_tensor *tensor);
@@ -1869,10 +1869,10 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
 
 /* ---- Digests ------------------------------------------------------------- */
 
-/* From the weakest to the strongest; only with MF_SHA256 nobody can make two
- * files with the same digest. MF_SHA1 needs the system's libcrypto, which is
- * loaded for as long as a digest is computed; calls fail if it is missing.
- * MF_SHA256 uses it where it is there, and takes longer where it is not. */
+/* From the weakest to the strongest; only MF_SHA256 resists deliberate
+ * collisions. MF_SHA1 needs the system's libcrypto, which is loaded for as long
+ * as a digest is computed; calls fail if it is missing. MF_SHA256 uses it where
+ * it is there, and takes longer where it is not. */
 enum mf_digest_kind {
     MF_CRC32,
     MF_XXH64,
@@ -2469,7 +2469,7 @@ struct mf_watch_options {
 };
 
 /* MF_ERR_ARGUMENT if fewer than MF_WATCH_LEAST rounds are asked for, or power
- * is none of those. The watch takes its memory from the env, all of it here.
+ * is not one of them. The watch takes its memory from the env, all of it here.
  * options may be NULL. */
 MF_API enum mf_status mf_watch_open(struct mf_env *env,
                                     const struct mf_watch_options *options,
@@ -2487,7 +2487,7 @@ MF_API void mf_watch_end(struct mf_watch *watch);
 struct mf_watch_count {
     const char *name; /* "library_heap", "own", "resident", "open_files",
                          "threads" */
-    bool known;       /* else nothing of the rest is */
+    bool known;       /* else the other members are not set */
     uint64_t rounds;  /* that counted so far */
     uint64_t first, last;
     uint64_t high_water; /* at the end of any round, warm-up and the most that

@@ -6,7 +6,7 @@
  *
  *     a magic number
  *     1001            the version
- *     {...}           sizes of C's types where it was written; nobody uses them
+ *     {...}           sizes of C's types where it was written; unused
  *     the object
  *     ['0', '1']      keys of the storages that follow, in their order
  *     8 bytes         elements of the first one, then these; and so on

@@ -334,7 +334,7 @@ void mf_pickle_append(struct pickle *pickle, uint32_t node, uint32_t item);
 uint32_t mf_pickle_pop(struct pickle *pickle);
 uint32_t mf_pickle_top(const struct pickle *pickle);
 
-/* Whether there are so many items, none of them a mark. */
+/* Whether there are so many items, without a mark. */
 bool mf_pickle_has_operands(const struct pickle *pickle, uint32_t count);
 enum mf_status mf_pickle_no_operand(struct pickle *pickle,
                                     const struct pickle_step *step);

@@ -205,7 +205,7 @@ static enum mf_status take_members(struct archive *archive)
 
 /* ---- pickles ---- */
 
-/* A pickle has to fill its member: what comes after its end, nobody reads. */
+/* A pickle has to fill its member: bytes after its end are not read. */
 static void check_end(const struct archive *archive, struct mf_reader *reader,
                       struct mf_str name)
 {

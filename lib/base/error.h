@@ -3,7 +3,7 @@
  * error.h - the error of an env
  *
  * The room base/ has what every other room builds on: errors, counted memory,
- * text, names, sorting, and work shared by threads.  It knows nothing of files.
+ * text, names, sorting, and work shared by threads.  It does not know files.
  *
  * The first failure of an operation is kept: a later mf_fail on the way out
  * does not replace it, so a function may fail in its cleanup without checks.

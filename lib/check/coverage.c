@@ -64,7 +64,7 @@ static void count_members(const struct mf_model *model, size_t file,
     out->header_bytes += size - tensors;
 }
 
-/* Of a table: between the first magic and the footer, which nobody reads. */
+/* Of a table: between the first magic and the footer, which is not read. */
 static void count_table(const struct mf_model *model, size_t file,
                         struct mf_coverage *out, uint64_t *unread)
 {

@@ -2,8 +2,8 @@
  *
  * sha.h - SHA-1 and SHA-256 by the system's libcrypto, loaded when needed
  *
- * Building needs nothing of OpenSSL, and a program that uses neither digest
- * runs without it.
+ * Building does not need OpenSSL, and a program that uses neither digest runs
+ * without it.
  */
 #ifndef MF_LIB_SHA_H
 #define MF_LIB_SHA_H

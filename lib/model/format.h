@@ -157,8 +157,8 @@ struct mf_format {
     /* The name of a file_type number; NULL where it has none.  May be NULL. */
     const char *(*file_type_name)(uint64_t file_type);
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
-    /* What GGUF's keys of a tokenizer begin with; NULL: metadata has none of
-     * these. */
+    /* What GGUF's keys of a tokenizer begin with; NULL: metadata has no such
+     * keys. */
     const char *tokenizer;
 };
 

@@ -13,7 +13,7 @@
  * - Bytes that cannot be read any further end opening with an error; any other
  *   fault is a finding, kept with the model, so that a damaged file can still
  *   be inspected.
- * - Once a model is open, nobody computes an offset or parses a header again,
+ * - Once a model is open, no code computes an offset or parses a header again,
  *   except to stream a value that was left in the file.
  * - A tensor without MF_TENSOR_DAMAGED lies within its file, has the size of
  *   its type and shape, and overlaps no other.
@@ -81,7 +81,7 @@ enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
                                   struct mf_model **out);
 
 /* The file has the tensor's numbers in big-endian order; those of an unknown
- * type, too, which nobody can turn around. */
+ * type, too, which cannot be swapped. */
 bool mf_record_is_swapped(const struct mf_model *model,
                           const struct mf_record *record);
 
@@ -90,8 +90,8 @@ bool mf_record_is_swapped(const struct mf_model *model,
 uint64_t mf_record_data(const struct mf_model *model,
                         const struct mf_record *record);
 
-/* MF_ERR_UNSUPPORTED, after mf_fail, for one that nobody can turn around: those
- * who ask what its bytes mean, not what they are. */
+/* MF_ERR_UNSUPPORTED, after mf_fail, for one that cannot be swapped: for
+ * callers that need values, not the file's bytes. */
 enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor);
 
 /* Counts the tensors, their elements and bytes, for mf_model_info. */

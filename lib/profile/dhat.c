@@ -177,9 +177,9 @@ static bool is_profile(const char *path, off_t size)
     return is_one;
 }
 
-/* The name is usually a fixed one in the current folder, which may be somebody
- * else's: a link that was put there must not lead the profile elsewhere, a
- * device must not be written and a pipe must not be waited for, and only an
+/* The name is usually a fixed one in the current folder, which may belong to
+ * another user: a link that was put there must not lead the profile elsewhere,
+ * a device must not be written and a pipe must not be waited for, and only an
  * older profile is replaced without a question. */
 static enum mf_status check_old(struct mf_env *env, const char *path,
                                 struct stat *old)

@@ -12,8 +12,8 @@
 
 /* ---- chat templates ---- */
 
-/* llama.cpp knows some by name.  Those of v11 and v13 are files of its own,
- * which the converter copies, and which nobody else has. */
+/* llama.cpp knows some by name.  The templates of v11 and v13 are files of
+ * llama.cpp, which the converter copies. */
 static enum mf_status no_template(const struct mf_vocab_request *request,
                                   struct mf_str version)
 {

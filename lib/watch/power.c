@@ -209,8 +209,8 @@ void mf_power_close(struct mf_power *power)
 
 /* ---- samples ---- */
 
-/* What a counter has grown by; false if it went back and nobody knows where it
- * wraps around. */
+/* By how much a counter has grown; false if it went back and its range is
+ * unknown. */
 static bool grown(const struct mf_power_zone *zone, uint64_t energy,
                   double *sum)
 {

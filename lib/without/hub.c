@@ -85,7 +85,7 @@ enum mf_status mf_hub_fields(struct mf_model *model, struct mf_arena *arena,
     return refuse(model->env);
 }
 
-/* Nothing of these is reached. */
+/* These are never called. */
 bool mf_hub_bare_is_proven(const struct mf_hub_bare *bare)
 {
     (void)bare;

@@ -10,7 +10,7 @@
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
  *   output_order.c   whether its numbers are little- or big-endian
- *   output_name.c    what that file is called, where nobody names it
+ *   output_name.c    what that file is called, if no option names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
  *   output.c         header, padding and checksum of one file

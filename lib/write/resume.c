@@ -8,8 +8,8 @@
  * next batch, and each record says how many records before it are known to be
  * on the disk.  A kill loses the batch that ran.  After a power failure the
  * later records may be about bytes that never arrived: verifying finds out, and
- * drops these records.  Where a record fails that was on the disk, somebody
- * changed the file, and the work does not go on.
+ * drops these records.  Where a record fails that was on the disk, the file was
+ * changed, and the work does not continue.
  *
  * When a sync fails, Linux forgets which bytes were lost, and a later sync
  * succeeds.  So all records since the last sync that succeeded are dropped then
