@@ -150,9 +150,9 @@ void mf_power_sample(struct mf_power *power, uint64_t now_us,
 const char *mf_power_status(const struct mf_power *power,
                             const struct mf_energy *energy);
 
-/* All bytes of the process that are in memory, those of mapped files, too: one
- * small read, for a number that is asked for often.  False, and out unchanged,
- * where /proc does not say so. */
+/* All bytes of the process that are in memory, mapped files included: one small
+ * read, for a number that is asked for often.  False, and out unchanged, where
+ * /proc does not say so. */
 bool mf_self_resident(uint64_t *out);
 
 /* The least of RLIMIT_DATA, RLIMIT_AS and what the machine has; UINT64_MAX:
@@ -216,7 +216,7 @@ void mf_entries_begin(struct mf_entries *entries, int folder);
 void mf_entries_end(struct mf_entries *entries);
 
 /* The next name, valid until the next call, "." and ".." among them; NULL at
- * the end with errno 0, or with that of a failure. */
+ * the end with errno 0, or after a failure with its errno. */
 const char *mf_entries_next(struct mf_entries *entries);
 
 #if !defined(_WIN32) /* its struct stat is the library's own */
@@ -245,7 +245,7 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
 /* ---- Metadata keys --------------------------------------------------------
  */
 
-/* Goes through the keys of GGUF that some program reads, those of the model's
+/* Goes through the keys of GGUF that some program reads, keys of the model's
  * architecture under its name; some come more than once.  No model of another
  * format has any. */
 struct mf_known_keys {

@@ -27,7 +27,7 @@ static void note_overlap(struct mf_index *index, const struct mf_part *part,
                   mf_quote(column[first->column].path).text, first->group);
 }
 
-/* Those of other files have places of their own. */
+/* Chunks in other files have places of their own. */
 static void check_overlaps(struct mf_index *index, const struct mf_part *part,
                            const uint32_t *order)
 {

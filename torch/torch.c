@@ -216,8 +216,8 @@ static void check_end(const struct archive *archive, struct mf_reader *reader,
                       mf_reader_left(reader), mf_quote(name).text);
 }
 
-/* Whether it is a pickle.  Those of protocols 0 and 1 begin like any text, and
- * only their names say it. */
+/* Whether it is a pickle.  Pickles of protocols 0 and 1 begin like any text,
+ * and only their names show it. */
 static bool is_pickle(struct mf_reader *reader, struct mf_str name)
 {
     uint8_t start[2];

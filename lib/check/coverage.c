@@ -193,7 +193,7 @@ const char *const mf_rules_of_formats[] = { "APR-", "APR-V1-",  "GGUF-",
                                             "ST-",  NULL };
 
 /* Whether the rule is another format's: the longest prefix tells.  Rules of a
- * list of shards are those of any model that has one. */
+ * list of shards apply to any model that has one. */
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
     const char *own = model->format->rules ? model->format->rules : "";

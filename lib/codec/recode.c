@@ -210,8 +210,8 @@ static float *decode(struct mf_env *env, const struct mf_recoding *recoding,
 }
 
 /* For a tensor with one scale: the codec computes the scale from the largest
- * magnitude it sees, so that of the whole tensor is appended to the part, and
- * what it is encoded as is dropped. */
+ * magnitude it sees, so the whole tensor's largest magnitude is appended to the
+ * part, and its encoding is dropped. */
 static uint8_t *encode_part(struct mf_env *env,
                             const struct mf_recoding *recoding, float *floats,
                             size_t numbers, uint8_t *out,

@@ -3,9 +3,9 @@
  * adapter_check.c - what is wrong with a LoRA adapter
  *
  * For GGUF the judge is llama.cpp's loader: an error is what it refuses, what
- * ends it, or what makes every token NaN.  For a folder it is PEFT, which
- * fails where a rank is not that of its configuration, and passes over tensors
- * that it does not know.
+ * ends it, or what makes every token NaN.  For a folder it is PEFT, which fails
+ * where a rank differs from its configuration, and passes over tensors that it
+ * does not know.
  */
 #include <math.h>
 #include <stdio.h>

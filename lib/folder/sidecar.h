@@ -45,7 +45,7 @@ bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
 enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
                                  struct mf_source *out);
 
-/* The same for one next to the model; path is that of a sibling. */
+/* The same for one next to the model; path is a sibling's. */
 enum mf_status mf_sidecar_beside(const struct mf_model *model, const char *path,
                                  struct mf_source *out);
 

@@ -16,8 +16,8 @@ struct mf_sha {
     bool failed; /* a call of libcrypto has failed */
     size_t size; /* of the digest */
     /* From OpenSSL's manual SHA256_Init(3).  These calls allocate nothing;
-     * those of EVP_DigestInit(3) load a configuration and providers first,
-     * which take 80 KB that no limit of the env's would know of. */
+     * EVP_DigestInit(3) would load a configuration and providers first, which
+     * take 80 KB outside of the env's limits. */
     int (*begin)(void *state);
     int (*update)(void *state, const void *bytes, size_t size);
     int (*end)(unsigned char *out, void *state);

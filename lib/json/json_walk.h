@@ -9,7 +9,7 @@
 
 #define MF_PATH_MAX 127
 
-/* A value's first token.  The path is that of its keys and numbers, as in
+/* A value's first token.  The path consists of its keys and numbers, as in
  * "model.vocab" or "added_tokens.3.id", "" for the outermost; one that is too
  * long, or whose keys hold dots, begins with or has a "?".  A caller that takes
  * an array or object to its end, as mf_json_skip does, does not see its

@@ -172,9 +172,9 @@ static bool has_byte(const struct swapped *swapped, size_t at, uint64_t offset)
            offset - record->offset < record->size;
 }
 
-/* The tensor that has that byte: mostly that of the last read.  Sound ones do
- * not overlap, so else it is the last that begins there or before, but for
- * empty and damaged ones, of which a file may have a million. */
+/* The tensor that has that byte: mostly the one last read.  Sound ones do not
+ * overlap, so else it is the last that begins there or before, but for empty
+ * and damaged ones, of which a file may have a million. */
 static const struct mf_record *record_at(struct swapped *swapped,
                                          uint64_t offset)
 {

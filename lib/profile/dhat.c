@@ -3,8 +3,8 @@
  * dhat.c - writes a profile for the viewer of valgrind's DHAT
  *
  * Version 2 of its format, with a line for each point and each frame.  The keys
- * are those of valgrind's own files; times are in microseconds, where valgrind
- * counts instructions.
+ * are the same as in valgrind's own files; times are in microseconds, where
+ * valgrind counts instructions.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define SHORT_LIVED 10
 
 /* Rows of the table of frames: after the root, the one of blocks for whose
- * stack there was no memory, then those of the view. */
+ * stack there was no memory, then the view's. */
 #define NO_FRAME    1
 #define FIRST_FRAME 2
 

@@ -91,8 +91,8 @@ static enum mf_status sort_tensors(struct mf_draft *draft,
 
 /* ---- the file type of COPY ---- */
 
-/* A model without general.file_type gets that of most of its tensors, marked as
- * a guess: LLAMA_FTYPE_GUESSED. */
+/* A model without general.file_type gets the type of most of its tensors,
+ * marked as a guess: LLAMA_FTYPE_GUESSED. */
 #define GUESSED 1024
 
 static enum mf_status copied_file_type(struct mf_mix *mix,

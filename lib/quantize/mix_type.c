@@ -8,7 +8,7 @@
  *
  *   - its kind, by a part of its name (PART), and the mix;
  *   - the model: experts, heads per group, whether it counts as "the 70B
- * model";
+ *     model";
  *   - its position among tensors of its kind.  use_more_bits gives more bits to
  *     the first and last eighth and every third one in between, since errors in
  *     early and late layers weigh most.
@@ -185,7 +185,7 @@ static bool is_in(const uint8_t *mixes, size_t row)
     return *mixes != LIST_END;
 }
 
-/* The position of a forward layer.  Those of experts come in any number and
+/* The position of a forward layer.  Tensors of experts come in any number and
  * order, so their block counts; the mixes of the fewest bits count them all the
  * same. */
 static enum mf_status forward_position(const struct mf_mix *mix,

@@ -32,7 +32,8 @@
 /* ---- files of a zone ---- */
 
 /* A line of a small file, terminated; false with errno set.  Links are
- * followed, since those of /sys are: but not to what blocks. */
+ * followed, since /sys consists of links, but not to pipes and devices that
+ * block. */
 static bool read_line(int folder, const char *zone, const char *name,
                       char *line, size_t size)
 {

@@ -4,8 +4,8 @@
  *
  * What is in it lib/restore says; here its tensors are cut into shards, whose
  * names and index.json are those that transformers looks for.  Another folder
- * keeps its names and files; its tensors get another type, and those of a
- * compressed checkpoint become floats.
+ * keeps its names and files; its tensors get another type, and a compressed
+ * checkpoint becomes floats.
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"

@@ -44,7 +44,7 @@ static enum mf_status refuse(const struct mf_resume *resume, const char *what)
 
 /* ---- opening ---- */
 
-/* A log whose first record is incomplete is that of work that had not begun;
+/* A log whose first record is incomplete belongs to work that had not begun;
  * but another file of that name is not overwritten. */
 static enum mf_status check_beginning(const struct mf_resume *resume,
                                       const struct mf_work_record *now)
