@@ -4,11 +4,12 @@
  *
  * Three ways to keep all threads busy, by what a digest allows:
  *
- * - CRC-32 of a concatenation follows from its parts' CRCs, so tensors are cut
- *   into slices that any thread computes (join_slices). - XXH3 cannot be
- *   joined, but is five times as fast as reading: a large tensor is read by all
- *   threads at once, and each piece is added in its turn (hash_piece). - The
- *   others are slower than reading: a tensor is one thread's, the largest
+ * - CRC-32 of a concatenation follows from its parts' CRCs, so tensors are
+ *   cut into slices that any thread computes (join_slices).
+ * - XXH3 cannot be joined, but is five times as fast as reading: a large tensor
+ *   is read by all threads at once, and each piece is added in its turn
+ *   (hash_piece).
+ * - The others are slower than reading: a tensor is one thread's, the largest
  *   first, so that none is left with a large one at the end.
  *
  * A digest of all data in order (llama-gguf-hash) and a file's digest have no

@@ -12,21 +12,24 @@
  * What always holds:
  * - Bytes that cannot be read any further end opening with an error; any other
  *   fault is a finding, kept with the model, so that a damaged file can still
- *   be inspected. - Once a model is open, no code computes an offset or parses
- *   a header again, except to stream a value that was left in the file. - A
- *   tensor without MF_TENSOR_DAMAGED lies within its file, has the size of its
- *   type and shape, and overlaps no other. - Metadata is the first shard's.
- *   Metadata of later shards is kept apart, only to be compared with it. -
- *   Memory is bounded by what was read, not by what a header claims. - Opening
- *   never changes a file.  If an edit was interrupted, its journal is read as
- *   an overlay (pending.h).
+ *   be inspected.
+ * - Once a model is open, no code computes an offset or parses a header again,
+ *   except to stream a value that was left in the file.
+ * - A tensor without MF_TENSOR_DAMAGED lies within its file, has the size of
+ *   its type and shape, and overlaps no other.
+ * - Metadata is the first shard's.  Metadata of later shards is kept apart,
+ *   only to be compared with it.
+ * - Memory is bounded by what was read, not by what a header claims.
+ * - Opening never changes a file.  If an edit was interrupted, its journal is
+ *   read as an overlay (pending.h).
  *
  * What was tried and rejected:
  * - The current shard as two fields of the index, set and reset around each
- *   check: findings then named whichever shard was handled last.  Findings take
- *   the number of their shard. - Repairing an interrupted edit on opening: a
- *   planted journal could make `info` rewrite a model.  Readers never write. -
- *   Treating a missing index.json as a model of one file: a shard of
+ *   check: findings then named whichever shard was handled last.  Findings
+ *   take the number of their shard.
+ * - Repairing an interrupted edit on opening: a planted journal could make
+ *   `info` rewrite a model.  Readers never write.
+ * - Treating a missing index.json as a model of one file: a shard of
  *   safetensors does not say that it is one, and 14 of 39 tensors were
  *   converted with exit code 0.
  */
