@@ -33,7 +33,7 @@ CFLAGS  ?= -O2 -g
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 PORTABLE ?= $(findstring mingw,$(MACHINE))
 X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
-# Those of the flags that the compiler knows: all or nothing.
+# The flags, if the compiler knows all of them, else none.
 known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
              -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
 # A section for each function and each table: a program is linked with those
@@ -258,7 +258,7 @@ $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
 
 # Most of it runs once, when a heap profile is written, and below no block that
-# is profiled: its size matters, not its speed, and nobody unwinds it.
+# is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
 PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
 $(PROFILE_HOT): private OWN := -Os
@@ -488,7 +488,7 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # The command with one more format: its folder, and its lines in the tables.
-# Those of the archive are not linked, since these define their symbols.
+# The archive's are not linked, since these define their symbols.
 TOY      := $(BUILD)/toy
 TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
             $(TOY)/lib/full/formats.o $(TOY)/lib/draft/writers.o
@@ -551,7 +551,7 @@ $(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
 $(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
 
-# Its own rows of keys and tensors come before those of the archive.
+# Its own rows of keys and tensors come before the archive's.
 $(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
 
 $(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
@@ -643,7 +643,7 @@ $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 	    -DTARGET=$* $^ -lz -lm -ldl -o $@
 
-fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
+fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for each of FUZZ="gguf config"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \

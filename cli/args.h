@@ -154,9 +154,8 @@ extern const struct option common_options[];
 
 /* For a command whose writing takes long. */
 #define OPTION_RESUME                                                          \
-    OPTION_FLAG(                                                               \
-        "--resume", shared_options.resume,                                     \
-        "keep what is done when stopped, and go on with what was kept")
+    OPTION_FLAG("--resume", shared_options.resume,                             \
+                "keep finished parts when stopped, and continue with them")
 
 /* For a command that reads models. */
 #define OPTION_ONE_FILE                                                        \

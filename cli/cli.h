@@ -53,7 +53,7 @@ enum exit_code {
 enum answering {
     ANSWER_NONE,    /* not begun, or complete: an error is a document */
     ANSWER_MEMBERS, /* in the document or the object of a file: a member */
-    ANSWER_FILES    /* between files: an object like that of a file */
+    ANSWER_FILES    /* between files: an object like a file's */
 };
 
 struct run;

@@ -13,8 +13,8 @@
 #include "cli/words.h"
 
 #define OPTION_COLUMN  29 /* where the explanation of an option begins */
-#define COMMAND_COLUMN 31 /* where that of a command begins */
-#define EXIT_COLUMN    17 /* where that of an exit code begins */
+#define COMMAND_COLUMN 31 /* where a command's summary begins */
+#define EXIT_COLUMN    17 /* where an exit code's meaning begins */
 
 static const struct exit_meaning {
     int code;

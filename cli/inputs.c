@@ -97,7 +97,7 @@ static void fail_one(struct each *each, const char *path)
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
 
-/* Its models, then those of the folders in it. */
+/* Its models, then the models of the folders in it. */
 static void show_below(struct each *each, const char *folder)
 {
     struct mf_env *env = each->run->env;

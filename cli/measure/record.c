@@ -59,7 +59,7 @@ static bool open_folder(struct run *run)
     struct record_folder *folder = &the_record.folder;
     enum record_found found = record_folder_open(folder, run->options->record);
 
-    /* The record of work that goes on is that of the last try. */
+    /* The record of resumed work describes the last try. */
     if ((found == RECORD_OLD || found == RECORD_BROKEN) &&
         (run->options->force || run->options->resume)) {
         record_remove(folder);

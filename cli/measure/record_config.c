@@ -49,7 +49,7 @@ static const char *end(struct long_text *text)
 
 /* ---- options and operands ---- */
 
-/* A word that somebody typed: a space in it is not the end of it. */
+/* A word of the command line: a space in it is not the end of it. */
 static void add_word(struct long_text *text, const char *word)
 {
     char piece[3] = "\\";

@@ -4,8 +4,8 @@
  *
  * It may be overwritten only if it is whole and as it was written: every file
  * has the digest that SHA256SUMS names, SHA256SUMS has its seal, and nothing
- * else is there.  Whatever somebody put in the place of a file is then not
- * taken for one of a record and removed.
+ * else is there.  So a file that another program put in its place is not taken
+ * for a file of a record and removed.
  *
  * The record of a run that was killed has no digests: there it is the inode
  * that shows which files are that run's.

@@ -17,7 +17,7 @@
 struct record {
     bool open; /* the folder is */
     bool on;   /* so are the files */
-    bool own;  /* samples are those of the command */
+    bool own;  /* the command takes the samples */
     struct record_folder folder;
     struct record_file sums, latency, memory, results, other;
     uint64_t begun_us; /* since 1970 */

@@ -41,7 +41,7 @@ static const struct option table[] = {
                 "count what single operations allocate, on models of 16 to "
                 "4096 tensors that it makes"),
     OPTION_TEXT("--verify", "DIR", bench_options.verify,
-                "find what was changed in the record DIR"),
+                "find changes in the record DIR"),
     OPTION_FORCE,
     OPTION_FLAG("--csv", bench_options.csv,
                 "print comma-separated values instead of tables"),

@@ -59,7 +59,7 @@ uint64_t bench_now(void);
 /* An env whose work a signal ends; NULL after a report. */
 struct mf_env *bench_env(struct run *run, size_t threads);
 
-/* Adds its bytes read and written to those of the run. */
+/* Adds its bytes read and written to the run's. */
 void bench_env_done(struct run *run, const struct mf_env *env);
 
 /* The same, and frees it; NULL is allowed. */

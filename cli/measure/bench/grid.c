@@ -301,7 +301,7 @@ static void name_setting(struct grid_setting *setting, const char *mix)
             *at = '_';
 }
 
-/* distance: of all elements from those of the unchanged model. */
+/* distance: of all elements from the unchanged model's. */
 static bool do_setting(struct run *run, const char *path, const char *mix,
                        size_t threads, uint64_t file_size, double distance,
                        double *times)

@@ -170,7 +170,7 @@ static void judge(struct leak *leak)
 
 /* ---- all rounds ---- */
 
-/* Nobody may have asked for the work, or the type, that failed. */
+/* The work, or the type, that failed may be a default. */
 static void fail_round(struct run *run, const struct place *place)
 {
     bool refused = mf_env_error(place->env)->status == MF_ERR_UNSUPPORTED;

@@ -50,7 +50,7 @@ enum mf_status probe_write(struct probe *probe);
 bool probe_can_split(struct probe *probe);
 
 /* Makes a model of so many shards, with as many tensors in total.  path has
- * room bytes, and gets that of the first shard. */
+ * room bytes, and gets the first shard's path. */
 enum mf_status probe_split(struct probe *probe, size_t shards, char *path,
                            size_t room);
 
