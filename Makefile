@@ -222,6 +222,10 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 .PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+# Rules of make's own apply to nothing here, and trying them on every header
+# takes as long as all else when nothing has to be made.
+MAKEFLAGS += --no-builtin-rules
 
 # What building needs is looked for once, before the first object: the name of
 # a package instead of a compiler's error.
