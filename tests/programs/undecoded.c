@@ -24,11 +24,3 @@ const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type)
     (void)type;
     abort();
 }
-
-const struct mf_codec *mf_codec_older(const struct mf_isa *isa,
-                                      enum mf_type type)
-{
-    (void)isa;
-    (void)type;
-    abort();
-}

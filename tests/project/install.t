@@ -219,6 +219,16 @@ lacking() {
 }
 check_empty "make names the package that is missing, before it compiles" lacking
 
+# What make without a target would make, were it not told to say so only.
+not_made() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -n V=1 \
+        BUILD="$dir/none" CC="$cc" >"$dir/made" 2>&1
+    for file in modelfile libmodelfile.a libmodelfile.so; do
+        grep -q "[ ]$dir/none/$file" "$dir/made" || echo "no $file"
+    done
+}
+check_empty "make without a target makes the program and both libraries" not_made
+
 check "make uninstall" make_in_root uninstall
 check_empty "leaves nothing" installed
 finish

@@ -29,14 +29,14 @@ static inline void each_codec(void (*each)(enum mf_type type,
     for (int type = 0; type < MF_TYPE_COUNT; type++)
         for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
             const struct mf_codec *codec = mf_codec_of(isa, (enum mf_type)type);
+            const struct mf_codec *portable =
+                mf_codec_of(mf_isas, (enum mf_type)type);
 
-            if (codec && mf_isa_runs(isa))
-                each((enum mf_type)type,
-                     mf_codec_of(mf_isas, (enum mf_type)type), codec);
-            codec = mf_codec_older(isa, (enum mf_type)type);
-            if (codec && mf_isa_runs(isa))
-                each((enum mf_type)type,
-                     mf_codec_older(mf_isas, (enum mf_type)type), codec);
+            if (!codec || !mf_isa_runs(isa))
+                continue;
+            each((enum mf_type)type, portable, codec);
+            if (codec->older)
+                each((enum mf_type)type, portable->older, codec->older);
         }
 }
 

@@ -328,7 +328,7 @@ static void older_versions_encode_in_their_way(void **state)
         if (!mf_isa_runs(isa))
             continue;
         assert_int_equal(bytes_of_hex(older, expected), 56);
-        assert_true(quant_encode(mf_codec_older(isa, MF_TYPE_IQ1_M), row,
+        assert_true(quant_encode(mf_codec_of(isa, MF_TYPE_IQ1_M)->older, row,
                                  weights, got, 256));
         assert_memory_equal(got, expected, 56);
         assert_int_equal(bytes_of_hex(today, expected), 56);
@@ -336,7 +336,7 @@ static void older_versions_encode_in_their_way(void **state)
                                  got, 256));
         assert_memory_equal(got, expected, 56);
     }
-    assert_null(mf_codec_older(mf_isas, MF_TYPE_IQ1_S));
+    assert_null(mf_codec_of(mf_isas, MF_TYPE_IQ1_S)->older);
 }
 
 /* ---- codes of two bytes ---- */

@@ -312,7 +312,7 @@ static void find_older(enum mf_type type, float *row, uint8_t *blocks)
 {
     struct mf_env *env = mf_env_new(NULL);
     const struct mf_codec *today = mf_codec_of(mf_isas, type);
-    const struct mf_codec *older = mf_codec_older(mf_isas, type);
+    const struct mf_codec *older = today->older;
     size_t size = COLUMNS / mf_types[type].block * mf_types[type].bytes;
     const struct mf_grid_map *map;
     float weights[COLUMNS];
