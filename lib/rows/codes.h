@@ -182,8 +182,14 @@ enum mf_code_tensor {
 #define MF_PUT_TYPES                                                           \
     "u32", "i32", "u64", "f32", "bool", "text", "array", "counts"
 
-/* Operations of graphs that are not in lib/plan/ops.def; they follow those. */
-#define MF_GRAPH_MORE_OPS "pack", "rotate", "sum_experts", "same", "outside"
+/* Operations of graphs that are not in lib/plan/ops.def, which they follow:
+ * name, and how many sources at least and at most. */
+#define MF_GRAPH_MORE_OPS(OP)                                                  \
+    OP(pack, 1, 1)                                                             \
+    OP(rotate, 2, 2)                                                           \
+    OP(sum_experts, 1, 1)                                                      \
+    OP(same, 1, 1)                                                             \
+    OP(outside, 0, 0)
 
 enum mf_code_range {
     MF_RANGE_FROM = 1,

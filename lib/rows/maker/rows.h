@@ -100,6 +100,12 @@ void words_free(struct words *words);
 /* The same for places: false if that very word, not one like it, is there. */
 bool words_add_place(struct words *places, struct text word);
 
+/* ---- lists of words, which end with NULL ---- */
+
+/* The place of the word; that of the NULL where it is missing. */
+size_t list_find(const char *const *list, struct text word);
+bool list_has(const char *const *list, struct text word);
+
 /* ---- errors ---- */
 
 /* How many there were. */
@@ -114,7 +120,7 @@ void row_unknown(const struct row *row, struct text word, const char *what,
 
 /* The same with a list. */
 void row_unknown_of(const struct row *row, struct text word, const char *what,
-                    const char *const *list, size_t count);
+                    const char *const *list);
 
 void *take_memory(void *block, size_t size);
 

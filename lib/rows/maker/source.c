@@ -135,6 +135,20 @@ void words_free(struct words *words)
     *words = (struct words){ .count = 0 };
 }
 
+size_t list_find(const char *const *list, struct text word)
+{
+    size_t at = 0;
+
+    while (list[at] && !text_is(word, list[at]))
+        at++;
+    return at;
+}
+
+bool list_has(const char *const *list, struct text word)
+{
+    return list[list_find(list, word)] != NULL;
+}
+
 /* ---- errors ---- */
 
 static void report(const struct row *row, const char *format, va_list list)
@@ -206,12 +220,12 @@ void row_unknown(const struct row *row, struct text word, const char *what,
 }
 
 void row_unknown_of(const struct row *row, struct text word, const char *what,
-                    const char *const *list, size_t count)
+                    const char *const *list)
 {
     struct words known = { .count = 0 };
 
-    for (size_t i = 0; i < count; i++)
-        words_add(&known, text_of(list[i]));
+    for (; *list; list++)
+        words_add(&known, text_of(*list));
     row_unknown(row, word, what, &known);
     words_free(&known);
 }
@@ -262,14 +276,6 @@ static void squeeze(char *line)
     *to = 0;
 }
 
-static bool is_kind(const struct language *language, struct text word)
-{
-    for (size_t i = 0; language->kinds[i]; i++)
-        if (text_is(word, language->kinds[i]))
-            return true;
-    return false;
-}
-
 static void begin_part(struct source *source, const struct row *head)
 {
     struct text words = text_of(head->text);
@@ -303,7 +309,7 @@ static void add_row(struct source *source, const struct row *row)
     struct part *part =
         source->count > 0 ? &source->part[source->count - 1] : NULL;
 
-    if (is_kind(source->language, take_word(&words))) {
+    if (list_has(source->language->kinds, take_word(&words))) {
         begin_part(source, row);
         source->begins = false;
         return;
