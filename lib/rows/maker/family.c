@@ -13,7 +13,8 @@
 static const char *const kinds[] = { "family", "projector", "tensors", "group",
                                      "config", "restore",   NULL };
 static const char *const sections[] = { "convert", "restore", NULL };
-const struct language family_language = { sections, kinds };
+const struct language family_language = { .sections = sections,
+                                          .kinds = kinds };
 
 const struct function family_functions[] = {
 #define FORM(name, arguments, call)     { name, arguments },

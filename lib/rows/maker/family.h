@@ -5,6 +5,8 @@
 #ifndef MF_ROWS_FAMILY_H
 #define MF_ROWS_FAMILY_H
 
+#include <stdio.h>
+
 #include "lib/rows/maker/loader.h"
 
 extern const struct language family_language;
@@ -23,6 +25,10 @@ void family_check(struct source *source, const struct source *loader,
 /* Names and classes that two have, or that mean nothing. */
 void family_check_heads(const struct source *source,
                         const struct source *loader);
+
+/* The names of all models that the rows convert, as a table in C
+ * (family_converted.c). */
+void family_put_converted(FILE *out, const struct source *source);
 
 /* ---- rows about tensors (family_tensor.c) ---- */
 

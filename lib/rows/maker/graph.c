@@ -14,7 +14,7 @@
 
 static const char *const kinds[] = { "graph", "group", NULL };
 static const char *const sections[] = { "graph", NULL };
-const struct language graph_language = { sections, kinds };
+const struct language graph_language = { .sections = sections, .kinds = kinds };
 
 /* lib/plan/graph.c gives them to all graphs. */
 static const char *const numbers[] = {

@@ -12,7 +12,8 @@
 
 static const char *const kinds[] = { "arch", "group", NULL };
 static const char *const sections[] = { "loader", NULL };
-const struct language loader_language = { sections, kinds };
+const struct language loader_language = { .sections = sections,
+                                          .kinds = kinds };
 
 const struct function loader_functions[] = {
 #define FUNCTION(NAME, name, arguments) { name, arguments },

@@ -32,6 +32,10 @@ void loader_check_names(struct source *source, struct words *used);
 void loader_names(const struct source *source, const struct part *arch,
                   struct words *out);
 
+/* The tensors that the architecture looks up. */
+void loader_tensors(const struct source *source, const struct part *arch,
+                    struct words *out);
+
 /* All keys that any row reads, as they are in a file without the architecture's
  * name. */
 void loader_keys(const struct source *source, struct words *out);

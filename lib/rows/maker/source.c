@@ -38,6 +38,13 @@ bool text_is(struct text text, const char *other)
     return text_same(text, text_of(other));
 }
 
+int text_order(struct text a, struct text b)
+{
+    int order = memcmp(a.at, b.at, a.size < b.size ? a.size : b.size);
+
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 bool text_begins(struct text text, const char *beginning)
 {
     size_t size = strlen(beginning);
@@ -95,12 +102,18 @@ struct text take_until(struct text *text, char sign)
     return trimmed(out);
 }
 
+size_t words_find(const struct words *words, struct text word)
+{
+    size_t at = 0;
+
+    while (at < words->count && !text_same(words->at[at], word))
+        at++;
+    return at;
+}
+
 bool words_have(const struct words *words, struct text word)
 {
-    for (size_t i = 0; i < words->count; i++)
-        if (text_same(words->at[i], word))
-            return true;
-    return false;
+    return words_find(words, word) < words->count;
 }
 
 static void append(struct words *words, struct text word)
@@ -258,13 +271,13 @@ static bool is_blank(char c)
 }
 
 /* In place: without comment, with single spaces.  "#" is a comment only after a
- * space: patterns of names have it, too. */
-static void squeeze(char *line)
+ * space, or at the left margin: patterns of names have it, too. */
+static void squeeze(char *line, bool margin)
 {
     char *to = line;
 
     for (const char *at = line; *at; at++) {
-        if (*at == '#' && (at == line || is_blank(at[-1])))
+        if (*at == '#' && (at == line || (!margin && is_blank(at[-1]))))
             break;
         if (!is_blank(*at))
             *to++ = *at;
@@ -404,7 +417,7 @@ void source_read_text(struct source *const *sources, const char *file,
         number++;
         text = end + (*end == '\n');
         *end = 0;
-        squeeze(line);
+        squeeze(line, reading.source && reading.source->language->margin);
         if (!goes_on)
             reading.row.line = number;
         if (!goes_on && *line == 0)
