@@ -8,6 +8,7 @@
  * run is an error with its file and line.  It is compiled for the machine that
  * builds.
  *
+ *     words       texts, and sets of words
  *     source      files as paragraphs of rows; errors, and words like others
  *     expression  the expressions of both languages
  *     loader      rows about what a loader reads: keys and tensors
@@ -95,6 +96,7 @@ struct text trimmed(struct text text);
 struct words {
     struct text *at;
     size_t count, room;
+    size_t *slot; /* where a word is, by its hash: its place, from 1 on */
 };
 
 /* False if it is there already. */
@@ -102,6 +104,8 @@ bool words_add(struct words *words, struct text word);
 bool words_have(const struct words *words, struct text word);
 /* The place of the word; the count of all where it is missing. */
 size_t words_find(const struct words *words, struct text word);
+/* Only the first ones stay. */
+void words_cut(struct words *words, size_t count);
 void words_free(struct words *words);
 
 /* The same for places: false if that very word, not one like it, is there. */

@@ -21,147 +21,6 @@ void *take_memory(void *block, size_t size)
     return block;
 }
 
-/* ---- words ---- */
-
-struct text text_of(const char *at)
-{
-    return (struct text){ at, strlen(at) };
-}
-
-bool text_same(struct text a, struct text b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
-bool text_is(struct text text, const char *other)
-{
-    return text_same(text, text_of(other));
-}
-
-int text_order(struct text a, struct text b)
-{
-    int order = memcmp(a.at, b.at, a.size < b.size ? a.size : b.size);
-
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-bool text_begins(struct text text, const char *beginning)
-{
-    size_t size = strlen(beginning);
-
-    return text.size >= size && memcmp(text.at, beginning, size) == 0;
-}
-
-bool text_ends(struct text text, const char *end)
-{
-    size_t size = strlen(end);
-
-    return text.size >= size &&
-           memcmp(text.at + text.size - size, end, size) == 0;
-}
-
-static void skip(struct text *text, size_t size)
-{
-    text->at += size;
-    text->size -= size;
-}
-
-struct text trimmed(struct text text)
-{
-    while (text.size > 0 && *text.at == ' ')
-        skip(&text, 1);
-    while (text.size > 0 && text.at[text.size - 1] == ' ')
-        text.size--;
-    return text;
-}
-
-struct text take_word(struct text *text)
-{
-    struct text word = { text->at, 0 };
-
-    while (word.size < text->size && word.at[word.size] != ' ')
-        word.size++;
-    skip(text, word.size + (word.size < text->size));
-    return word;
-}
-
-struct text take_until(struct text *text, char sign)
-{
-    struct text out = { text->at, 0 };
-    size_t depth = 0;
-
-    for (; out.size < text->size; out.size++) {
-        char c = out.at[out.size];
-
-        if (depth == 0 && c == sign)
-            break;
-        depth += c == '(' || c == '[';
-        depth -= (c == ')' || c == ']') && depth > 0;
-    }
-    skip(text, out.size + (out.size < text->size));
-    return trimmed(out);
-}
-
-size_t words_find(const struct words *words, struct text word)
-{
-    size_t at = 0;
-
-    while (at < words->count && !text_same(words->at[at], word))
-        at++;
-    return at;
-}
-
-bool words_have(const struct words *words, struct text word)
-{
-    return words_find(words, word) < words->count;
-}
-
-static void append(struct words *words, struct text word)
-{
-    if (words->count == words->room) {
-        words->room = words->room ? 2 * words->room : 16;
-        words->at = take_memory(words->at, words->room * sizeof(*words->at));
-    }
-    words->at[words->count++] = word;
-}
-
-bool words_add(struct words *words, struct text word)
-{
-    if (words_have(words, word))
-        return false;
-    append(words, word);
-    return true;
-}
-
-bool words_add_place(struct words *places, struct text word)
-{
-    for (size_t i = 0; i < places->count; i++)
-        if (places->at[i].at == word.at)
-            return false;
-    append(places, word);
-    return true;
-}
-
-void words_free(struct words *words)
-{
-    free(words->at);
-    *words = (struct words){ .count = 0 };
-}
-
-size_t list_find(const char *const *list, struct text word)
-{
-    size_t at = 0;
-
-    while (list[at] && !text_is(word, list[at]))
-        at++;
-    return at;
-}
-
-bool list_has(const char *const *list, struct text word)
-{
-    return list[list_find(list, word)] != NULL;
-}
-
 /* ---- errors ---- */
 
 static void report(const struct row *row, const char *format, va_list list)
@@ -367,7 +226,8 @@ static void take_row(struct reading *reading)
 {
     struct text words = text_of(reading->row.text);
 
-    if (!text_is(take_word(&words), "section")) {
+    if (!reading->sources[0]->language->sections ||
+        !text_is(take_word(&words), "section")) {
         if (reading->source)
             add_row(reading->source, &reading->row);
         else
