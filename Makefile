@@ -146,18 +146,18 @@ ROOMS    := base lanes io json profile rows model arch vocab folder check draft 
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
-# What each family of models is, in rows: tables for the rooms that use them.
+# What each family of models is, in rows, and what their tensors are called:
+# tables for the rooms that use them.  Checks of a folder know the names of all
+# models that those rows convert.
 FAMILY_ROWS := $(sort $(wildcard lib/families/*.txt lib/families/*/*.txt))
-ARCH_TABLES := lib/arch/tables
-GRAPH_TABLES := lib/plan/graphs
-FAMILIES := lib/hub/families
-ROW_TABLES := $(ARCH_TABLES) $(GRAPH_TABLES) $(FAMILIES)
-# And what their tensors are called.
-NAMING   := lib/hub/naming_rows
-NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
-# Checks of a folder know the names of all models that those rows convert.
-CONVERTED := lib/folder/converted
-TABLES   := $(ROW_TABLES) $(NAMING) $(CONVERTED)
+NAMING_ROWS := $(sort $(wildcard lib/hub/names/*.txt))
+TABLE_loader    := lib/arch/tables
+TABLE_graph     := lib/plan/graphs
+TABLE_family    := lib/hub/families
+TABLE_naming    := lib/hub/naming_rows
+TABLE_converted := lib/folder/converted
+TABLE_NAMES     := loader graph family naming converted
+TABLES   := $(foreach name,$(TABLE_NAMES),$(TABLE_$(name)))
 # For a test the same with one more family, the file of which is in docs/adding.md.
 ADDED    := $(BUILD)/added
 ADDED_ROWS := $(ADDED)/wren.txt
@@ -322,34 +322,26 @@ $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 # ends the build.
 HOSTCC     ?= cc
 ROWS       := $(BUILD)/rows
-FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
-              lib/plan/ops.def lib/tokenizer/procedures.def
+ROW_WORDS  := lib/arch/functions.def lib/arch/names.def lib/hub/functions.def \
+              lib/hub/tensor_steps.def lib/plan/ops.def lib/tokenizer/procedures.def
 
-$(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(FUNCTIONS)
+$(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(ROW_WORDS)
 	@mkdir -p $(@D)
 	$(call say,HOST,$@)
 	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/maker/*.c) -o $@
 
 # Tables that would not change stay as they are, and so do objects made of them.
 $(BUILD)/rows-made $(ADDED)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
-	@mkdir -p $(addprefix $(@D)/,$(dir $(ROW_TABLES)))
-	@$(ROWS) --fields lib/rows/config_names.txt --tensors $(firstword $(NAMING_ROWS)) \
-	    --loader $(@D)/$(ARCH_TABLES).c --graph $(@D)/$(GRAPH_TABLES).c \
-	    --family $(@D)/$(FAMILIES).c $(filter $(FAMILY_ROWS) $(ADDED_ROWS),$^)
+	@mkdir -p $(addprefix $(@D)/,$(dir $(TABLES)))
+	@$(ROWS) --fields lib/rows/config_names.txt \
+	    $(foreach name,$(TABLE_NAMES),--$(name) $(@D)/$(TABLE_$(name)).c) \
+	    $(filter $(NAMING_ROWS) $(FAMILY_ROWS) $(ADDED_ROWS),$^)
 	@touch $@
 
-$(ROW_TABLES:%=$(BUILD)/%.c): $(BUILD)/rows-made ;
-$(ROW_TABLES:%=$(ADDED)/%.c): $(ADDED)/rows-made ;
+$(TABLES:%=$(BUILD)/%.c): $(BUILD)/rows-made ;
+$(TABLES:%=$(ADDED)/%.c): $(ADDED)/rows-made ;
 
-$(BUILD)/$(CONVERTED).c $(ADDED)/$(CONVERTED).c: $(FAMILY_ROWS) lib/arch/names.def $(CONVERTED).awk
-	@mkdir -p $(@D)
-	@awk -f $(CONVERTED).awk $(filter-out %.awk,$^) >$@
-
-$(BUILD)/$(NAMING).c $(ADDED)/$(NAMING).c: $(NAMING_ROWS) $(FAMILY_ROWS) lib/hub/naming.awk
-	@mkdir -p $(@D)
-	@LC_ALL=C awk -f lib/hub/naming.awk $(filter-out %.awk,$^) >$@
-
-$(ADDED)/rows-made $(ADDED)/$(CONVERTED).c $(ADDED)/$(NAMING).c: $(ADDED_ROWS)
+$(ADDED)/rows-made: $(ADDED_ROWS)
 
 $(ADDED_ROWS): docs/adding.md tests/project/example.awk
 	@mkdir -p $(@D)

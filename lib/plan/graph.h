@@ -162,11 +162,10 @@ enum mf_graph_op_name {
 #include "lib/plan/ops.def"
 #undef OP
     MF_OPS,
-    MF_OP_pack = MF_OPS, /* in the order of MF_GRAPH_MORE_OPS */
-    MF_OP_rotate,
-    MF_OP_sum_experts,
-    MF_OP_same,
-    MF_OP_outside
+    MF_OPS_LAST = MF_OPS - 1,
+#define OP(name, least, most) MF_OP_##name,
+    MF_GRAPH_MORE_OPS(OP)
+#undef OP
 };
 
 /* What the operation gives, of sources and of the numbers behind its colon.

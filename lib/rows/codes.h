@@ -2,6 +2,9 @@
  *
  * codes.h - rows as bytes: what the compiler writes and the library reads
  *
+ * What tensors are called is not bytes, but the tables of
+ * lib/hub/naming_table.h; the limits of these are at the end.
+ *
  * An expression is a tree, its root first.  After the byte of a node come its
  * own operands, then its children:
  *
@@ -182,8 +185,14 @@ enum mf_code_tensor {
 #define MF_PUT_TYPES                                                           \
     "u32", "i32", "u64", "f32", "bool", "text", "array", "counts"
 
-/* Operations of graphs that are not in lib/plan/ops.def; they follow those. */
-#define MF_GRAPH_MORE_OPS "pack", "rotate", "sum_experts", "same", "outside"
+/* Operations of graphs that are not in lib/plan/ops.def, which they follow:
+ * name, and how many sources at least and at most. */
+#define MF_GRAPH_MORE_OPS(OP)                                                  \
+    OP(pack, 1, 1)                                                             \
+    OP(rotate, 2, 2)                                                           \
+    OP(sum_experts, 1, 1)                                                      \
+    OP(same, 1, 1)                                                             \
+    OP(outside, 0, 0)
 
 enum mf_code_range {
     MF_RANGE_FROM = 1,
@@ -196,6 +205,18 @@ enum mf_code_piece {
     MF_PIECE_TEXT,
     MF_PIECE_NUMBER, /* its digits */
     MF_PIECE_PLUS    /* is added to the number before it */
+};
+
+/* What a name may mean: of several tensors the first that there is. */
+#define MF_NAMING_MEANINGS 3
+
+#define MF_NAMING_WORDS 36 /* of 16 bits, one for each tensor */
+
+/* Flags of a tensor, a bit for each word. */
+#define MF_NAMING_FLAGS "f32", "wide"
+enum mf_naming_flag {
+    MF_NAMED_F32 = 1, /* its matrix is f32 in every file */
+    MF_NAMED_WIDE = 2 /* its matrix is f16 in a file of ternary types */
 };
 
 #endif

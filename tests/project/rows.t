@@ -4,7 +4,7 @@
 # rows.t - a slip in a row ends the build, with its file and line
 #
 # Each row of the table below is a change of a file of rows, and a part of what
-# the checker has to say about it.
+# the program that makes the tables has to say about it.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
@@ -13,13 +13,31 @@ set -u
 . tests/lib-run.sh
 
 cp -r lib/families/. "$dir/families"
+cp -r lib/hub/names "$dir/families/names"
 
+# As the Makefile calls it.
 check_rows() {
-    "$build/rows" --fields lib/rows/config_names.txt \
-        --tensors lib/hub/names/1-tensors.txt "$dir"/families/*.txt \
-        "$dir"/families/*/*.txt 2>&1
+    # shellcheck disable=SC2046 # file names have no spaces here
+    "$build/rows" --fields lib/rows/config_names.txt --loader "$dir/tables.c" \
+        --graph "$dir/graphs.c" --family "$dir/families.c" \
+        --naming "$dir/naming_rows.c" --converted "$dir/converted.c" \
+        $(find "$dir/families" -name '*.txt' | LC_ALL=C sort) 2>&1
 }
 check_empty "nothing is wrong with the rows" check_rows
+
+same_tables() {
+    for table in lib/arch/tables lib/plan/graphs lib/hub/families \
+        lib/hub/naming_rows lib/folder/converted; do
+        cmp "$build/$table.c" "$dir/${table##*/}.c" || return
+    done
+}
+check "the tables are those of the library" same_tables
+not_again() {
+    touch -d '2001-02-03' "$dir"/*.c && check_rows &&
+        [ -z "$(find "$dir" -maxdepth 1 -name '*.c' -newermt 2002-01-01)" ]
+}
+check "a table that would not change is not written" not_again
+rm -f "$dir"/*.c
 
 # slip FILE SED LINE TEXT: with that change of a line the checker says so there.
 slip() {
@@ -96,6 +114,26 @@ common/text_models.txt|field head_dim attention|s/head_dim/haed_dim/|'haed_dim' 
 common/text_models.txt|field head_dim attention|s/field/feild/|'feild' is no row: did you mean 'field'?
 llama.txt|restore nanbeige|s/nanbeige/nanbiege/|'nanbiege' is no architecture
 olmo.txt|default rope_theta 10000.0|s/default/defualt/|'defualt' is no row: did you mean 'default'?
+names/1-tensors.txt|tensor token_types|s/token_types/token_embd/|tensor 'token_embd' is there twice
+names/1-tensors.txt|tensor token_types|s/f32/f23/|'f23' is no flag of a tensor: did you mean 'f32'?
+names/1-tensors.txt|tensor token_types|s/s  .*/s/|'tensor ID NAME' lacks its name
+names/1-tensors.txt|tensor token_types|s/^/tensor one_more blk.#.one_more\n/|nothing uses this tensor
+names/1-tensors.txt|tensor token_types|s/^tensor/    tesnor/|a tensor has no rows
+names/1-tensors.txt|section names|s/names/naems/|'naems' is no section: did you mean 'names'?
+names/2-names.txt| embed_out |s/ output/ outptu/|'outptu' is no tensor: did you mean 'output'?
+names/2-names.txt| embed_out |s/ output/ output cls output cls/|too many tensors: at most 3 are possible
+names/2-names.txt| embed_out |s/  *output//|'embed_out' means no tensor
+names/2-names.txt| embed_out |s/embed_out/a&/|'aembed_out' is not in its place: 'emb_ln' is before it
+names/2-names.txt| embed_out |s/embed_out/emb_ln/|'emb_ln' is not in its place: 'emb_ln' is before it
+names/2-names.txt|at aligner.|s/$/ one/|nothing follows a prefix
+names/2-names.txt|at audio.multi|s/audio/a/|'a.multi_modal_projector.' is not in its place: 'aligner.' is before it
+names/3-archs.txt|arch gptneox|s/like/liek/|'like' expected before 'liek'
+names/3-archs.txt|arch gptneox|s/gpt2/gtp2/|'gtp2' is no architecture above: did you mean 'gpt2'?
+names/3-archs.txt|arch gptneox|s/gpt2/mpt/|'mpt' is no architecture above
+names/3-archs.txt|arch gptneox|s/gptneox/gptj/|'gptj' is there twice, first at
+names/3-archs.txt|    without pos_embd|s/pos/pso/|'pso_embd' is no tensor: did you mean 'pos_embd'?
+names/3-archs.txt|    without pos_embd|s/without/wihtout/|'wihtout' is no row: did you mean 'without'?
+names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|'hc_atn_norm' is no tensor: did you mean 'hc_attn_norm'?
 SLIPS
 
 # What nothing uses.

@@ -64,10 +64,8 @@ void end_size(struct writing *to, size_t begun)
 
 size_t text_place(struct program *program, struct text text)
 {
-    size_t at = 0;
+    size_t at = words_find(&program->known, text);
 
-    while (at < program->known.count && !text_same(program->known.at[at], text))
-        at++;
     if (at < program->known.count)
         return program->place[at];
     words_add(&program->known, text);

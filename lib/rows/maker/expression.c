@@ -233,7 +233,7 @@ static struct node *call(struct parser *parser, struct text name)
         out->child = arguments(parser, function->arguments);
         out->text = since(parser, start);
         expect(parser, ")");
-        parser->of->local.count = made;
+        words_cut(&parser->of->local, made);
         return out;
     }
     for (function = parser->of->functions; function->name; function++)

@@ -13,7 +13,8 @@
 static const char *const kinds[] = { "family", "projector", "tensors", "group",
                                      "config", "restore",   NULL };
 static const char *const sections[] = { "convert", "restore", NULL };
-const struct language family_language = { sections, kinds };
+const struct language family_language = { .sections = sections,
+                                          .kinds = kinds };
 
 const struct function family_functions[] = {
 #define FORM(name, arguments, call)     { name, arguments },
@@ -28,10 +29,10 @@ static const char *const procedures[] = {
 #define PROCEDURE(name, put, merges, files) name,
 #include "lib/tokenizer/procedures.def"
 #undef PROCEDURE
+    NULL,
 };
 
-static const char *const key_types[] = { "u32",  "i32",  "u64",   "f32",
-                                         "bool", "text", "array", "counts" };
+const char *const family_key_types[] = { MF_PUT_TYPES, NULL };
 
 /* Rows of all kinds. */
 static const char *const all_words[] = { "let",    "if",        "elif",
@@ -55,26 +56,15 @@ static const char *const unread_keys[] = {
 
 /* What the library gives a value, besides config.json. */
 static const char *const given[] = {
-    "rope_parameters", "file",     "class",        "file_type",
-    "no_mtp",          "mtp_only", "tensors_only", "block_count",
+    "rope_parameters", "file",         "class",       "file_type", "no_mtp",
+    "mtp_only",        "tensors_only", "block_count", NULL,
 };
-static const char *const given_back[] = { "arch", "type", "decoded" };
+static const char *const given_back[] = { "arch", "type", "decoded", NULL };
 
 /* `let` rows that the library asks for. */
 static const char *const asked[] = {
-    "block_count",
-    "vocab_size",
-    "num_local_experts",
-    "num_experts",
+    "block_count", "vocab_size", "num_local_experts", "num_experts", NULL,
 };
-
-static bool is_one_of(struct text word, const char *const *list)
-{
-    for (; *list; list++)
-        if (text_is(word, *list))
-            return true;
-    return false;
-}
 
 static void add_all(struct words *words, const char *const *list)
 {
@@ -102,14 +92,6 @@ static bool is_said(struct check *check, struct text word)
     return !words_add_place(&check->missed, word);
 }
 
-static bool is_in(struct text word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_is(word, list[i]))
-            return true;
-    return false;
-}
-
 /* Of `restore` names are keys of a GGUF file, else fields of config.json. */
 static void see_name(void *user, const struct row *row, struct text name,
                      struct text whole)
@@ -120,14 +102,14 @@ static void see_name(void *user, const struct row *row, struct text name,
     if (words_have(&check->defined, name))
         return;
     if (text_is(check->top->kind, "restore")) {
-        if (!is_in(name, given_back, 3) && !words_have(&check->keys, whole) &&
+        if (!list_has(given_back, name) && !words_have(&check->keys, whole) &&
             !text_begins(whole, "general.") &&
             !text_begins(whole, "tokenizer.") && !is_said(check, name))
             row_unknown(row, whole, "key that a loader reads", &check->keys);
         return;
     }
-    if (!is_in(name, given, sizeof(given) / sizeof(*given)) &&
-        !words_have(check->fields, name) && !is_said(check, name))
+    if (!list_has(given, name) && !words_have(check->fields, name) &&
+        !is_said(check, name))
         row_unknown(row, name, "field of config.json that is known here",
                     check->fields);
 }
@@ -225,9 +207,8 @@ static void see_key(struct check *check, const struct row *row,
     struct text type = take_word(&rest), name = take_word(&rest);
 
     type.size -= text_ends(type, "?");
-    if (!is_in(type, key_types, sizeof(key_types) / sizeof(*key_types)))
-        row_unknown_of(row, type, "type of a key", key_types,
-                       sizeof(key_types) / sizeof(*key_types));
+    if (!list_has(family_key_types, type))
+        row_unknown_of(row, type, "type of a key", family_key_types);
     if (!memchr(name.at, '.', name.size) || name.size >= 96)
         row_error(row, "'%.*s' is no name of a key", (int)name.size, name.at);
     see_key_name(check, row, name);
@@ -238,7 +219,7 @@ static void see_key(struct check *check, const struct row *row,
 static void see_vocab(const struct row *row, struct text rest)
 {
     static const char *const options[] = { "merges", "no-merges", "no-template",
-                                           "plain-added" };
+                                           "plain-added", NULL };
 
     for (bool first = true; rest.size > 0;) {
         struct text word = take_word(&rest);
@@ -249,15 +230,14 @@ static void see_vocab(const struct row *row, struct text rest)
         }
         if (first)
             first = false;
-        else if (memchr(word.at, '=', word.size) || is_in(word, options, 4))
+        else if (memchr(word.at, '=', word.size) || list_has(options, word))
             continue;
         else {
-            row_unknown_of(row, word, "word of a vocabulary", options, 4);
+            row_unknown_of(row, word, "word of a vocabulary", options);
             continue;
         }
-        if (!is_in(word, procedures, sizeof(procedures) / sizeof(*procedures)))
-            row_unknown_of(row, word, "vocabulary", procedures,
-                           sizeof(procedures) / sizeof(*procedures));
+        if (!list_has(procedures, word))
+            row_unknown_of(row, word, "vocabulary", procedures);
     }
 }
 
@@ -337,18 +317,18 @@ static void see_row(struct check *check, const struct row *row)
 /* Whether paragraphs of the kind have such rows. */
 static bool kind_has(const struct part *top, struct text word)
 {
-    bool tensors = is_one_of(word, family_tensor_words);
+    bool tensors = list_has(family_tensor_words, word);
 
-    if (is_one_of(word, all_words))
+    if (list_has(all_words, word))
         return true;
     if (text_is(top->kind, "family"))
-        return is_one_of(word, key_words);
+        return list_has(key_words, word);
     if (text_is(top->kind, "projector"))
-        return is_one_of(word, key_words) || tensors;
+        return list_has(key_words, word) || tensors;
     if (text_is(top->kind, "config"))
-        return is_one_of(word, config_words);
+        return list_has(config_words, word);
     if (text_is(top->kind, "restore"))
-        return is_one_of(word, restore_words) || tensors;
+        return list_has(restore_words, word) || tensors;
     return tensors;
 }
 
@@ -446,8 +426,7 @@ static void check_unused(const struct check *check, const struct part *part)
         if (!text_is(take_word(&rest), "let"))
             continue;
         name = take_word(&rest);
-        if (!words_have(&check->used, name) &&
-            !is_in(name, asked, sizeof(asked) / sizeof(*asked)))
+        if (!words_have(&check->used, name) && !list_has(asked, name))
             row_error(&part->row[i], "nothing uses '%.*s'", (int)name.size,
                       name.at);
     }

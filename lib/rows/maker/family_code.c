@@ -6,26 +6,6 @@
 
 #include "lib/rows/maker/languages.h"
 
-static const char *const key_types[] = { MF_PUT_TYPES };
-static const char *const tensor_types[] = { "f32", "f16", "half", "file" };
-
-static const char *const steps[] = {
-#define STEP(NAME, word, least, most, names, whole) word,
-#include "lib/hub/tensor_steps.def"
-#undef STEP
-};
-
-static size_t find(struct text word, const char *const *list, size_t size)
-{
-    size_t at = 0;
-
-    while (at + 1 < size && !text_is(word, list[at]))
-        at++;
-    return at;
-}
-
-#define FIND(word, list) find(word, list, sizeof(list) / sizeof(*(list)))
-
 /* A list whose count is known after its elements. */
 static size_t begin_list(struct writing *to)
 {
@@ -46,7 +26,7 @@ static void put_key(struct writing *to, struct text rest)
     bool optional = text_ends(type, "?");
 
     type.size -= optional;
-    put_byte(to, FIND(type, key_types));
+    put_byte(to, list_find(family_key_types, type));
     put_byte(to, optional);
     put_text(to, take_word(&rest));
     put_whole(to, rest);
@@ -95,25 +75,6 @@ static void put_template(struct writing *to, struct text name)
     end_list(to, place, count);
 }
 
-/* The next name; brackets may have spaces in them. */
-static struct text take_template(struct text *text)
-{
-    struct text name;
-
-    *text = trimmed(*text);
-    name = take_until(text, ' ');
-    *text = trimmed(*text);
-    return name;
-}
-
-static bool is_where(struct text text)
-{
-    struct text word = take_word(&text);
-
-    return text_is(word, "from") || text_is(word, "below") ||
-           text_is(word, "at") || text_is(word, "except");
-}
-
 static void put_range(struct writing *to, struct text text)
 {
     size_t place = begin_list(to), flags = 0;
@@ -141,44 +102,17 @@ static void put_range(struct writing *to, struct text text)
     end_list(to, place, flags);
 }
 
-/* "as" as a word of its own. */
-static struct text before_as(struct text *text)
-{
-    struct text numbers = { text->at, 0 };
-
-    while (numbers.size < text->size) {
-        struct text rest = { text->at + numbers.size,
-                             text->size - numbers.size };
-
-        if (text_begins(rest, "as ") &&
-            (numbers.size == 0 || rest.at[-1] == ' '))
-            break;
-        numbers.size++;
-    }
-    text->at += numbers.size;
-    text->size -= numbers.size;
-    return trimmed(numbers);
-}
-
 static void put_step(struct writing *to, struct text text)
 {
-    struct text word = take_word(&text), numbers = { text.at, 0 };
-    size_t only = 0, place, count = 0;
+    struct family_step_text parts = family_split_step(text);
+    size_t place, count = 0;
 
-    if (word.size > 2 && word.at[word.size - 2] == '@') {
-        only = (size_t)(word.at[word.size - 1] - '0');
-        word.size -= 2;
-    }
-    if (!text_is(word, "as")) {
-        numbers = before_as(&text);
-        take_word(&text);
-    }
-    put_byte(to, FIND(word, steps));
-    put_byte(to, only);
-    put_list(to, numbers);
+    put_byte(to, (size_t)(parts.step - family_steps));
+    put_byte(to, parts.only);
+    put_list(to, parts.numbers);
     place = begin_list(to);
-    for (text = trimmed(text); text.size > 0; count++)
-        put_template(to, take_template(&text));
+    for (; parts.names.size > 0; count++)
+        put_template(to, family_take_template(&parts.names));
     end_list(to, place, count);
 }
 
@@ -199,8 +133,8 @@ static void put_change(struct writing *to, struct text rest)
 static void put_rename(struct writing *to, struct text rest)
 {
     put_text(to, take_word(&rest));
-    put_template(to, is_where(rest) ? (struct text){ "", 0 }
-                                    : take_template(&rest));
+    put_template(to, family_is_range(rest) ? (struct text){ "", 0 }
+                                           : family_take_template(&rest));
     put_range(to, trimmed(rest));
 }
 
@@ -208,7 +142,7 @@ static struct text put_names(struct writing *to, struct text rest)
 {
     size_t place = begin_list(to), count = 0;
 
-    for (; rest.size > 0 && !is_where(rest); count++)
+    for (; rest.size > 0 && !family_is_range(rest); count++)
         put_text(to, take_word(&rest));
     end_list(to, place, count);
     return rest;
@@ -216,7 +150,7 @@ static struct text put_names(struct writing *to, struct text rest)
 
 static void put_type(struct writing *to, struct text rest)
 {
-    put_byte(to, FIND(take_word(&rest), tensor_types));
+    put_byte(to, list_find(family_tensor_types, take_word(&rest)));
     put_names(to, rest);
 }
 

@@ -12,18 +12,6 @@ const char *const family_tensor_words[] = { "skip",   "rename",    "replace",
                                             "tensor", "early",     "extra",
                                             "type",   "gguf_type", NULL };
 
-static const struct step {
-    const char *word;
-    size_t least, most;
-    int names; /* 0: none, 1: one, 2: one or more */
-} steps[] = {
-#define STEP(NAME, word, least, most, names, whole)                            \
-    { word, least, most, names },
-#include "lib/hub/tensor_steps.def"
-#undef STEP
-};
-#define STEPS (sizeof(steps) / sizeof(*steps))
-
 struct check {
     const struct row *row;
     family_see *see;
@@ -89,26 +77,7 @@ static void check_template(const struct check *check, struct text name,
     }
 }
 
-/* The next name; brackets may have spaces in them. */
-static struct text take_template(struct text *text)
-{
-    struct text name;
-
-    *text = trimmed(*text);
-    name = take_until(text, ' ');
-    *text = trimmed(*text);
-    return name;
-}
-
 /* ---- where ---- */
-
-static bool is_where(struct text text)
-{
-    struct text word = take_word(&text);
-
-    return text_is(word, "from") || text_is(word, "below") ||
-           text_is(word, "at") || text_is(word, "except");
-}
 
 static void check_where(const struct check *check, struct text text)
 {
@@ -137,37 +106,14 @@ static void check_where(const struct check *check, struct text text)
 
 /* ---- steps ---- */
 
-static const struct step *find_step(const struct check *check, struct text word)
+static void unknown_step(const struct check *check, struct text word)
 {
     struct words known = { .count = 0 };
 
-    for (size_t i = 0; i < STEPS; i++)
-        if (text_is(word, steps[i].word))
-            return &steps[i];
-    for (size_t i = 0; i < STEPS; i++)
-        words_add(&known, text_of(steps[i].word));
+    for (size_t i = 0; family_steps[i].word; i++)
+        words_add(&known, text_of(family_steps[i].word));
     row_unknown(check->row, word, "step", &known);
     words_free(&known);
-    return NULL;
-}
-
-/* "as" as a word of its own. */
-static struct text take_numbers(struct text *text)
-{
-    struct text numbers = { text->at, 0 };
-
-    while (numbers.size < text->size) {
-        struct text rest = { text->at + numbers.size,
-                             text->size - numbers.size };
-
-        if (text_begins(rest, "as ") &&
-            (numbers.size == 0 || rest.at[-1] == ' '))
-            break;
-        numbers.size++;
-    }
-    text->at += numbers.size;
-    text->size -= numbers.size;
-    return trimmed(numbers);
 }
 
 static size_t check_numbers(const struct check *check, struct text list)
@@ -195,23 +141,18 @@ static size_t check_numbers(const struct check *check, struct text list)
 
 static void check_step(const struct check *check, struct text text)
 {
-    struct text word = take_word(&text), numbers = { text.at, 0 };
-    const struct step *step;
+    struct family_step_text parts = family_split_step(text);
+    const struct family_step *step = parts.step;
     size_t found, names = 0;
 
-    if (word.size > 2 && word.at[word.size - 2] == '@')
-        word.size -= 2;
-    step = find_step(check, word);
-    if (!step)
+    if (!step) {
+        unknown_step(check, parts.word);
         return;
-    if (!text_is(word, "as")) {
-        numbers = take_numbers(&text);
-        take_word(&text); /* "as" */
     }
-    found = check_numbers(check, numbers);
-    for (text = trimmed(text); text.size > 0; names++)
-        check_template(check, take_template(&text),
-                       text_is(word, "unstack") ? 1 : 0);
+    found = check_numbers(check, parts.numbers);
+    for (; parts.names.size > 0; names++)
+        check_template(check, family_take_template(&parts.names),
+                       text_is(parts.word, "unstack") ? 1 : 0);
     if (found < step->least || found > step->most)
         row_error(check->row,
                   "'%s' has %zu numbers, at least %zu and at most "
@@ -239,7 +180,7 @@ static void check_patterns(const struct check *check, struct text rest)
 {
     if (rest.size == 0)
         row_error(check->row, "a pattern is missing");
-    while (rest.size > 0 && !is_where(rest))
+    while (rest.size > 0 && !family_is_range(rest))
         check_pattern(check, take_word(&rest));
     check_where(check, rest);
 }
@@ -259,8 +200,8 @@ static void check_rename(struct check *check, struct text rest, bool replace)
     check->pattern = take_word(&rest);
     if (!replace) {
         check_pattern(check, check->pattern);
-        check_template(check, take_template(&rest), 0);
-    } else if (!is_where(rest)) {
+        check_template(check, family_take_template(&rest), 0);
+    } else if (!family_is_range(rest)) {
         take_word(&rest);
     }
     check_where(check, trimmed(rest));
@@ -270,10 +211,9 @@ static void check_type(const struct check *check, struct text rest)
 {
     struct text type = take_word(&rest);
 
-    if (!text_is(type, "f32") && !text_is(type, "f16") &&
-        !text_is(type, "half") && !text_is(type, "file"))
-        row_error(check->row, "'%.*s' is no type: f32, f16, half or file",
-                  (int)type.size, type.at);
+    if (!list_has(family_tensor_types, type))
+        row_unknown_of(check->row, type, "type of a tensor",
+                       family_tensor_types);
     if (rest.size == 0)
         row_error(check->row, "a pattern is missing");
     while (rest.size > 0)

@@ -14,7 +14,7 @@
 
 static const char *const kinds[] = { "graph", "group", NULL };
 static const char *const sections[] = { "graph", NULL };
-const struct language graph_language = { sections, kinds };
+const struct language graph_language = { .sections = sections, .kinds = kinds };
 
 /* lib/plan/graph.c gives them to all graphs. */
 static const char *const numbers[] = {
@@ -23,25 +23,31 @@ static const char *const numbers[] = {
     "wide_v",   "small_k", "small_v",
 };
 
-static const char *const types[] = { "f32",  "f16",    "i32",  "i64",
-                                     "keys", "values", "masks" };
+const char *const graph_types[] = { MF_GRAPH_TYPES, NULL };
 
 static const char *const words[] = { "use",    "if",     "else",  "end",
                                      "each",   "let",    "input", "carry",
                                      "expand", "output", "rough", "vary",
-                                     "like" };
+                                     "like",   NULL };
 
-static const struct operation {
-    const char *name;
-    size_t least, most;
-} operations[] = {
+const struct graph_operation graph_operations[] = {
 #define OP(name, rule, kind, least, most, inplace) { #name, least, most },
 #include "lib/plan/ops.def"
 #undef OP
-    { "pack", 1, 1 }, { "rotate", 2, 2 },  { "sum_experts", 1, 1 },
-    { "same", 1, 1 }, { "outside", 0, 0 },
+#define OP(name, least, most) { #name, least, most },
+    MF_GRAPH_MORE_OPS(OP)
+#undef OP
+        { NULL, 0, 0 },
 };
-#define OPERATIONS (sizeof(operations) / sizeof(*operations))
+
+const struct graph_operation *graph_operation_find(struct text name)
+{
+    const struct graph_operation *each = graph_operations;
+
+    while (each->name && !text_is(name, each->name))
+        each++;
+    return each->name ? each : NULL;
+}
 
 /* The arguments of the group whose rows are followed. */
 struct frame {
@@ -216,14 +222,6 @@ static void see_numbers(struct walk *walk, struct text list)
 
 /* ---- tensors ---- */
 
-static bool is_type(struct text word)
-{
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        if (text_is(word, types[i]))
-            return true;
-    return false;
-}
-
 /* "blk.*.{w}.weight|blk.*.{w}": a name after the other. */
 static void see_weight(struct walk *walk, struct text word)
 {
@@ -243,7 +241,7 @@ static bool see_source(struct walk *walk, struct text word)
 {
     struct text argument;
 
-    if (is_type(word))
+    if (list_has(graph_types, word))
         return false;
     argument = argument_of(walk, word);
     if (memchr(argument.at, '.', argument.size))
@@ -253,31 +251,28 @@ static bool see_source(struct walk *walk, struct text word)
     return true;
 }
 
-static const struct operation *find_operation(const struct row *row,
-                                              struct text name)
+static void unknown_operation(const struct row *row, struct text name)
 {
     struct words known = { .count = 0 };
 
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (text_is(name, operations[i].name))
-            return &operations[i];
-    for (size_t i = 0; i < OPERATIONS; i++)
-        words_add(&known, text_of(operations[i].name));
+    for (size_t i = 0; graph_operations[i].name; i++)
+        words_add(&known, text_of(graph_operations[i].name));
     row_unknown(row, name, "operation", &known);
     words_free(&known);
-    return NULL;
 }
 
 /* "NAME = OP SOURCE ... : NUMBER, ..." */
 static void see_call(struct walk *walk, struct text to, struct text rest)
 {
     struct text head = take_until(&rest, ':'), name = take_word(&head);
-    const struct operation *operation;
+    const struct graph_operation *operation;
     size_t count = 0;
 
     if (text_ends(name, "?"))
         name.size--;
-    operation = find_operation(walk->row, name);
+    operation = graph_operation_find(name);
+    if (!operation)
+        unknown_operation(walk->row, name);
     while (head.size > 0)
         count += see_source(walk, take_word(&head));
     if (operation && (count < operation->least || count > operation->most))
@@ -294,9 +289,8 @@ static void see_input(struct walk *walk, struct text rest)
 {
     struct text name = take_word(&rest), type = take_until(&rest, ':');
 
-    if (!is_type(type))
-        row_unknown_of(walk->row, type, "type", types,
-                       sizeof(types) / sizeof(*types));
+    if (!list_has(graph_types, type))
+        row_unknown_of(walk->row, type, "type", graph_types);
     see_numbers(walk, trimmed(rest));
     words_add(&walk->made, argument_of(walk, name));
 }
@@ -380,8 +374,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
         see_call(walk, word, sign);
     else if (!text_is(word, "else") && !text_is(word, "end") &&
              !text_is(word, "rough"))
-        row_unknown_of(walk->row, word, "row", words,
-                       sizeof(words) / sizeof(*words));
+        row_unknown_of(walk->row, word, "row", words);
 }
 
 static void walk_part(struct walk *walk, const struct part *part)

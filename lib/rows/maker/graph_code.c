@@ -2,38 +2,14 @@
  *
  * graph_code.c - rows about what an architecture computes, as bytes
  */
-#include <string.h>
-
 #include "lib/rows/maker/languages.h"
-
-static const char *const types[] = { MF_GRAPH_TYPES };
-
-static const char *const operations[] = {
-#define OP(name, rule, kind, least, most, inplace) #name,
-#include "lib/plan/ops.def"
-#undef OP
-    MF_GRAPH_MORE_OPS
-};
-
-/* The number of the word in the list; its size if it is none of these. */
-static size_t find(struct text word, const char *const *list, size_t size)
-{
-    size_t at = 0;
-
-    while (at < size && !text_is(word, list[at]))
-        at++;
-    return at;
-}
-
-#define FIND(word, list) find(word, list, sizeof(list) / sizeof(*(list)))
-#define COUNT(list)      (sizeof(list) / sizeof(*(list)))
 
 static void put_source(struct writing *to, struct text word)
 {
-    size_t type = FIND(word, types);
+    size_t type = list_find(graph_types, word);
 
-    put_byte(to, type < COUNT(types) ? type + 1 : 0);
-    if (type == COUNT(types))
+    put_byte(to, graph_types[type] ? type + 1 : 0);
+    if (!graph_types[type])
         put_pattern(to, word);
 }
 
@@ -46,7 +22,7 @@ static void put_call(struct writing *to, struct text name, struct text rest)
 
     op.size -= optional;
     put_byte(to, optional);
-    put_byte(to, FIND(op, operations));
+    put_byte(to, (size_t)(graph_operation_find(op) - graph_operations));
     put_word(to, name);
     place = to->program->code.size;
     put_byte(to, 0);
@@ -61,7 +37,7 @@ static void put_input(struct writing *to, struct text rest)
     struct text name = take_word(&rest), type = take_until(&rest, ':');
 
     put_word(to, name);
-    put_byte(to, FIND(type, types));
+    put_byte(to, list_find(graph_types, type));
     put_list(to, trimmed(rest));
 }
 

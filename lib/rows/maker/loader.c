@@ -12,7 +12,8 @@
 
 static const char *const kinds[] = { "arch", "group", NULL };
 static const char *const sections[] = { "loader", NULL };
-const struct language loader_language = { sections, kinds };
+const struct language loader_language = { .sections = sections,
+                                          .kinds = kinds };
 
 const struct function loader_functions[] = {
 #define FUNCTION(NAME, name, arguments) { name, arguments },
@@ -21,9 +22,9 @@ const struct function loader_functions[] = {
     { NULL, NULL },
 };
 
-static const char *const words[] = { "key",     "let",  "need", "tensor",
-                                     "tensor?", "use",  "use?", "like",
-                                     "if",      "else", "end",  "each" };
+static const char *const words[] = { "key", "let",  "need", "tensor", "tensor?",
+                                     "use", "use?", "like", "if",     "else",
+                                     "end", "each", NULL };
 
 /* ---- each row for itself ---- */
 
@@ -55,43 +56,70 @@ static void check_expression(const struct row *row, struct text text)
     expression_check(&expression, text);
 }
 
-/* "uint", "uint[4]", "uint|[]", "uint*", "uint*4", "uint*-"; "?" at the end. */
-static bool is_type(struct text type)
+static bool take_sign(struct text *text, char sign)
 {
-    static const char *const bases[] = { "uint", "id",     "int",   "float",
-                                         "bool", "string", "ulong", "list" };
-    const char *more = NULL;
-    size_t i = 0;
+    bool there = text->size > 0 && *text->at == sign;
 
-    if (text_ends(type, "?"))
-        type.size--;
-    while (i < sizeof(bases) / sizeof(*bases) && !text_begins(type, bases[i]))
-        i++;
-    /* "int" begins nothing else here, "id" neither. */
-    if (i == sizeof(bases) / sizeof(*bases))
-        return false;
-    more = type.at + strlen(bases[i]);
-    type.size -= strlen(bases[i]);
-    if (type.size == 0)
-        return true;
-    if (*more == '|') {
-        more++;
-        type.size--;
+    text->at += there;
+    text->size -= there;
+    return there;
+}
+
+static size_t take_count(struct text *text)
+{
+    size_t count = 0;
+
+    while (text->size > 0 && *text->at >= '0' && *text->at <= '9') {
+        count = count * 10 + (size_t)(*text->at++ - '0');
+        text->size--;
     }
-    if (type.size == 0 || (*more != '[' && *more != '*'))
+    return count;
+}
+
+/* What follows the word of a type, or nothing. */
+static bool take_array(struct text *text, struct key_type *out)
+{
+    bool single = take_sign(text, '|');
+
+    if (take_sign(text, '[')) {
+        out->flags = MF_KEY_ARRAY | (single ? MF_KEY_SINGLE : 0);
+        out->most = take_count(text);
+        return take_sign(text, ']');
+    }
+    out->flags = MF_KEY_SINGLE;
+    if (take_sign(text, '*')) {
+        out->flags |= MF_KEY_ARRAY | MF_KEY_EXACT;
+        if (take_sign(text, '-'))
+            out->flags |= MF_KEY_TRUNK;
+        else
+            out->most = take_count(text);
+    }
+    return !single;
+}
+
+bool loader_type(struct text text, struct key_type *out)
+{
+    static const char *const bases[] = { MF_KEY_TYPES, NULL };
+    struct text base = { text.at, 0 };
+
+    while (base.size < text.size && text.at[base.size] >= 'a' &&
+           text.at[base.size] <= 'z')
+        base.size++;
+    *out = (struct key_type){ .base = list_find(bases, base) };
+    text.at += base.size;
+    text.size -= base.size;
+    if (!bases[out->base] || !take_array(&text, out))
         return false;
-    for (i = 1; i < type.size && more[i] >= '0' && more[i] <= '9';)
-        i++;
-    if (*more == '[')
-        return i + 1 == type.size && more[i] == ']';
-    return i == type.size || (i == 1 && type.size == 2 && more[1] == '-');
+    out->flags |= take_sign(&text, '?') ? MF_KEY_OPTIONAL : 0;
+    return text.size == 0;
 }
 
 static void check_key(const struct row *row, struct text rest)
 {
     struct text type = take_word(&rest), name = take_word(&rest);
+    struct key_type read;
 
-    if (!is_type(type))
+    if (!loader_type(type, &read))
         row_error(row, "'%.*s' is no type of a key", (int)type.size, type.at);
     if (name.size == 0)
         row_error(row, "'key TYPE NAME' lacks its name");
@@ -213,7 +241,7 @@ static void check_row(const struct source *source, const struct row *row)
     else if (text_is(word, "each"))
         check_each(row, rest);
     else if (!text_is(word, "else") && !text_is(word, "end"))
-        row_unknown_of(row, word, "row", words, sizeof(words) / sizeof(*words));
+        row_unknown_of(row, word, "row", words);
 }
 
 void loader_check(struct source *source, struct words *used)

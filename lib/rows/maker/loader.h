@@ -11,6 +11,16 @@
 extern const struct language loader_language;
 extern const struct function loader_functions[];
 
+/* What a row `key` reads: "uint", "uint[4]", "uint|[]", "uint*", "uint*4",
+ * "uint*-", each with "?" at its end; lib/arch/keys.c explains them. */
+struct key_type {
+    size_t base, most; /* place in MF_KEY_TYPES; elements at most, 0: any */
+    size_t flags;      /* enum mf_code_key */
+};
+
+/* False: it is no type. */
+bool loader_type(struct text text, struct key_type *out);
+
 /* used: names that the rows of graphs use, too. */
 void loader_check(struct source *source, struct words *used);
 
@@ -21,6 +31,10 @@ void loader_check_names(struct source *source, struct words *used);
  * rows, and those of all. */
 void loader_names(const struct source *source, const struct part *arch,
                   struct words *out);
+
+/* The tensors that the architecture looks up. */
+void loader_tensors(const struct source *source, const struct part *arch,
+                    struct words *out);
 
 /* All keys that any row reads, as they are in a file without the architecture's
  * name. */

@@ -4,48 +4,14 @@
  */
 #include "lib/rows/maker/languages.h"
 
-/* The digits at the end of a type; 0: there are none. */
-static size_t take_count(struct text *text)
+static void put_type(struct writing *to, struct text text)
 {
-    size_t count = 0, place = 1;
+    struct key_type type;
 
-    while (text->size > 0 && text->at[text->size - 1] >= '0' &&
-           text->at[text->size - 1] <= '9') {
-        count += place * (size_t)(text->at[--text->size] - '0');
-        place *= 10;
-    }
-    return count;
-}
-
-static bool take_end(struct text *text, const char *end)
-{
-    bool ends = text_ends(*text, end);
-
-    text->size -= ends;
-    return ends;
-}
-
-/* "uint|[4]?": lib/arch/keys.c explains types. */
-static void put_type(struct writing *to, struct text type)
-{
-    static const char *const names[] = { MF_KEY_TYPES };
-    size_t flags = take_end(&type, "?") ? MF_KEY_OPTIONAL : 0, most, i = 0;
-
-    if (take_end(&type, "]")) {
-        most = take_count(&type);
-        take_end(&type, "[");
-        flags |= MF_KEY_ARRAY | (take_end(&type, "|") ? MF_KEY_SINGLE : 0);
-    } else {
-        flags |= MF_KEY_SINGLE | (take_end(&type, "-") ? MF_KEY_TRUNK : 0);
-        most = take_count(&type);
-        if (take_end(&type, "*"))
-            flags |= MF_KEY_ARRAY | MF_KEY_EXACT;
-    }
-    while (i + 1 < sizeof(names) / sizeof(*names) && !text_is(type, names[i]))
-        i++;
-    put_byte(to, i);
-    put_byte(to, flags);
-    put_two(to, most);
+    loader_type(text, &type);
+    put_byte(to, type.base);
+    put_byte(to, type.flags);
+    put_two(to, type.most);
 }
 
 /* "NAME DIMENSION, ... [reshape] [optional EXPRESSION]" */

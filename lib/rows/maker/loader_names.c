@@ -134,6 +134,24 @@ void loader_names(const struct source *source, const struct part *arch,
     *out = walk.defined;
 }
 
+static void take_tensor(struct walk *walk, const struct row *row,
+                        struct text word, struct text rest)
+{
+    (void)row;
+    if (text_is(word, "tensor") || text_is(word, "tensor?"))
+        words_add(&walk->defined, take_word(&rest));
+}
+
+void loader_tensors(const struct source *source, const struct part *arch,
+                    struct words *out)
+{
+    struct walk walk = { .source = source };
+
+    walk_rows(&walk, arch, take_tensor);
+    words_free(&walk.parts);
+    *out = walk.defined;
+}
+
 void loader_keys(const struct source *source, struct words *out)
 {
     for (size_t i = 0; i < source->count; i++)

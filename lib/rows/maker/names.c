@@ -8,21 +8,13 @@
 
 struct names known_names;
 
-static const char *const no_kinds[] = { NULL };
-
-static struct source read_loose(const char *file)
+void names_read_fields(const char *file)
 {
-    static const struct language language = { NULL, no_kinds };
+    static const char *const no_kinds[] = { NULL };
+    static const struct language language = { .kinds = no_kinds };
     struct source source = { .language = &language };
 
     source_read((struct source *const[]){ &source, NULL }, file);
-    return source;
-}
-
-void names_read_fields(const char *file)
-{
-    struct source source = read_loose(file);
-
     for (size_t i = 0; i < source.loose_count; i++) {
         struct text rest = text_of(source.loose[i].text);
 
@@ -48,34 +40,43 @@ static struct text with_stars(struct text name, char sign)
     return out;
 }
 
-void names_read_tensors(const char *file)
+struct text names_in_gguf(struct text name)
 {
-    struct source source = read_loose(file);
+    return with_stars(name, '#');
+}
 
-    for (size_t i = 0; i < source.loose_count; i++) {
-        struct text rest = text_of(source.loose[i].text);
+void names_read_tensors(const struct source *naming)
+{
+    for (size_t i = 0; i < naming->count; i++) {
+        struct text rest = naming->part[i].words;
 
-        if (!text_is(take_word(&rest), "tensor"))
+        if (!text_is(naming->part[i].kind, "tensor"))
             continue;
         take_word(&rest);
-        words_add(&known_names.tensors, with_stars(take_word(&rest), '#'));
+        words_add(&known_names.tensors, names_in_gguf(take_word(&rest)));
     }
 }
 
-void names_check_tensor(const struct row *row, struct text name)
+struct text names_base(struct text name)
 {
     static const char *const ends[] = { ".weight",      ".bias",   ".scale",
                                         ".act.scales",  ".lora_a", ".lora_b",
                                         ".input_scale", ".beta" };
     struct text base = with_stars(name, '*');
 
-    if (known_names.tensors.count == 0)
-        return;
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         if (text_ends(base, ends[i])) {
             base.size -= strlen(ends[i]);
             break;
         }
-    if (!words_have(&known_names.tensors, base))
+    return base;
+}
+
+void names_check_tensor(const struct row *row, struct text name)
+{
+    struct text base = names_base(name);
+
+    if (known_names.tensors.count > 0 &&
+        !words_have(&known_names.tensors, base))
         row_unknown(row, base, "tensor of GGUF", &known_names.tensors);
 }

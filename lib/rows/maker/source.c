@@ -21,120 +21,6 @@ void *take_memory(void *block, size_t size)
     return block;
 }
 
-/* ---- words ---- */
-
-struct text text_of(const char *at)
-{
-    return (struct text){ at, strlen(at) };
-}
-
-bool text_same(struct text a, struct text b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
-bool text_is(struct text text, const char *other)
-{
-    return text_same(text, text_of(other));
-}
-
-bool text_begins(struct text text, const char *beginning)
-{
-    size_t size = strlen(beginning);
-
-    return text.size >= size && memcmp(text.at, beginning, size) == 0;
-}
-
-bool text_ends(struct text text, const char *end)
-{
-    size_t size = strlen(end);
-
-    return text.size >= size &&
-           memcmp(text.at + text.size - size, end, size) == 0;
-}
-
-static void skip(struct text *text, size_t size)
-{
-    text->at += size;
-    text->size -= size;
-}
-
-struct text trimmed(struct text text)
-{
-    while (text.size > 0 && *text.at == ' ')
-        skip(&text, 1);
-    while (text.size > 0 && text.at[text.size - 1] == ' ')
-        text.size--;
-    return text;
-}
-
-struct text take_word(struct text *text)
-{
-    struct text word = { text->at, 0 };
-
-    while (word.size < text->size && word.at[word.size] != ' ')
-        word.size++;
-    skip(text, word.size + (word.size < text->size));
-    return word;
-}
-
-struct text take_until(struct text *text, char sign)
-{
-    struct text out = { text->at, 0 };
-    size_t depth = 0;
-
-    for (; out.size < text->size; out.size++) {
-        char c = out.at[out.size];
-
-        if (depth == 0 && c == sign)
-            break;
-        depth += c == '(' || c == '[';
-        depth -= (c == ')' || c == ']') && depth > 0;
-    }
-    skip(text, out.size + (out.size < text->size));
-    return trimmed(out);
-}
-
-bool words_have(const struct words *words, struct text word)
-{
-    for (size_t i = 0; i < words->count; i++)
-        if (text_same(words->at[i], word))
-            return true;
-    return false;
-}
-
-static void append(struct words *words, struct text word)
-{
-    if (words->count == words->room) {
-        words->room = words->room ? 2 * words->room : 16;
-        words->at = take_memory(words->at, words->room * sizeof(*words->at));
-    }
-    words->at[words->count++] = word;
-}
-
-bool words_add(struct words *words, struct text word)
-{
-    if (words_have(words, word))
-        return false;
-    append(words, word);
-    return true;
-}
-
-bool words_add_place(struct words *places, struct text word)
-{
-    for (size_t i = 0; i < places->count; i++)
-        if (places->at[i].at == word.at)
-            return false;
-    append(places, word);
-    return true;
-}
-
-void words_free(struct words *words)
-{
-    free(words->at);
-    *words = (struct words){ .count = 0 };
-}
-
 /* ---- errors ---- */
 
 static void report(const struct row *row, const char *format, va_list list)
@@ -206,12 +92,12 @@ void row_unknown(const struct row *row, struct text word, const char *what,
 }
 
 void row_unknown_of(const struct row *row, struct text word, const char *what,
-                    const char *const *list, size_t count)
+                    const char *const *list)
 {
     struct words known = { .count = 0 };
 
-    for (size_t i = 0; i < count; i++)
-        words_add(&known, text_of(list[i]));
+    for (; *list; list++)
+        words_add(&known, text_of(*list));
     row_unknown(row, word, what, &known);
     words_free(&known);
 }
@@ -244,13 +130,13 @@ static bool is_blank(char c)
 }
 
 /* In place: without comment, with single spaces.  "#" is a comment only after a
- * space: patterns of names have it, too. */
-static void squeeze(char *line)
+ * space, or at the left margin: patterns of names have it, too. */
+static void squeeze(char *line, bool margin)
 {
     char *to = line;
 
     for (const char *at = line; *at; at++) {
-        if (*at == '#' && (at == line || is_blank(at[-1])))
+        if (*at == '#' && (at == line || (!margin && is_blank(at[-1]))))
             break;
         if (!is_blank(*at))
             *to++ = *at;
@@ -260,14 +146,6 @@ static void squeeze(char *line)
     while (to > line && to[-1] == ' ')
         to--;
     *to = 0;
-}
-
-static bool is_kind(const struct language *language, struct text word)
-{
-    for (size_t i = 0; language->kinds[i]; i++)
-        if (text_is(word, language->kinds[i]))
-            return true;
-    return false;
 }
 
 static void begin_part(struct source *source, const struct row *head)
@@ -303,7 +181,7 @@ static void add_row(struct source *source, const struct row *row)
     struct part *part =
         source->count > 0 ? &source->part[source->count - 1] : NULL;
 
-    if (is_kind(source->language, take_word(&words))) {
+    if (list_has(source->language->kinds, take_word(&words))) {
         begin_part(source, row);
         source->begins = false;
         return;
@@ -348,7 +226,8 @@ static void take_row(struct reading *reading)
 {
     struct text words = text_of(reading->row.text);
 
-    if (!text_is(take_word(&words), "section")) {
+    if (!reading->sources[0]->language->sections ||
+        !text_is(take_word(&words), "section")) {
         if (reading->source)
             add_row(reading->source, &reading->row);
         else
@@ -398,7 +277,7 @@ void source_read_text(struct source *const *sources, const char *file,
         number++;
         text = end + (*end == '\n');
         *end = 0;
-        squeeze(line);
+        squeeze(line, reading.source && reading.source->language->margin);
         if (!goes_on)
             reading.row.line = number;
         if (!goes_on && *line == 0)

@@ -8,7 +8,6 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "lib/rows/maker/write.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +37,23 @@ static void save(const char *path, const char *text, size_t size)
         perror(path);
         exit(2);
     }
+}
+
+void output_begin(struct output *output)
+{
+    *output = (struct output){ .text = NULL };
+    output->file = open_memstream(&output->text, &output->size);
+    if (!output->file) {
+        perror("rows");
+        exit(2);
+    }
+}
+
+void output_end(struct output *output, const char *path)
+{
+    fclose(output->file);
+    save(path, output->text, output->size);
+    free(output->text);
 }
 
 /* Bytes as a text in C: lines of it are faster to compile than numbers. */
@@ -105,16 +121,9 @@ void rows_write(const char *path, const struct source *source,
 {
     const struct table *table = &tables[which];
     struct program program = rows_program(source, which);
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    struct output output;
 
-    if (!out) {
-        perror(path);
-        exit(2);
-    }
-    put_program(out, table->name, &program);
-    fclose(out);
-    save(path, text, size);
-    free(text);
+    output_begin(&output);
+    put_program(output.file, table->name, &program);
+    output_end(&output, path);
 }
