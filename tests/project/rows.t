@@ -130,6 +130,7 @@ names/2-names.txt|at audio.multi|s/audio/a/|'a.multi_modal_projector.' is not in
 names/3-archs.txt|arch gptneox|s/like/liek/|'like' expected before 'liek'
 names/3-archs.txt|arch gptneox|s/gpt2/gtp2/|'gtp2' is no architecture above: did you mean 'gpt2'?
 names/3-archs.txt|arch gptneox|s/gpt2/mpt/|'mpt' is no architecture above
+names/3-archs.txt|arch gptneox|s/gpt2/gptneox/|'gptneox' is no architecture above
 names/3-archs.txt|arch gptneox|s/gptneox/gptj/|'gptj' is there twice, first at
 names/3-archs.txt|    without pos_embd|s/pos/pso/|'pso_embd' is no tensor: did you mean 'pos_embd'?
 names/3-archs.txt|    without pos_embd|s/without/wihtout/|'wihtout' is no row: did you mean 'without'?
@@ -142,6 +143,12 @@ for said in "this group" "the parameter 'what'"; do
     slip xverse.txt '$a\section loader\ngroup more what\n    need embd > 0' $end \
         "nothing uses $said"
 done
+
+# More tensors than the table has bits for, which are 36 times 16.
+seq 99 | sed 's/.*/tensor more_& blk.#.more_&/' >"$dir/more"
+names=$dir/families/names/1-tensors.txt
+end=$(($(wc -l <"$names") + 577 - $(grep -c '^tensor ' "$names")))
+slip names/1-tensors.txt "\$r $dir/more" $end "more than 576 tensors"
 
 # The whole build ends there.
 stops() {
