@@ -4,8 +4,9 @@
  *
  * A folder of golden vectors holds manifest.tsv and a folder for each set of
  * input: input.f32, imat.f32 (weights), TYPE.bin (input encoded), .deq.f32
- * (that decoded).  A few rows are in fixtures/quant; all of them in the
- * folder golden/quant of CONFORMANCE (../shared), if it is there.
+ * (that decoded).  A few rows are in fixtures/quant, where the encoded rows of
+ * a set are one file; all of them in the folder golden/quant of CONFORMANCE
+ * (../shared), if it is there.
  */
 #include <math.h>
 #include <strings.h>
@@ -24,16 +25,20 @@ struct job { /* a row of manifest.tsv */
 static const char *folder;
 static size_t encoded_rows[MF_TYPE_COUNT], decoded_rows[MF_TYPE_COUNT];
 
+/* "gauss/q4_0.bin" is a file, "gauss.bin@1152" what one has at that offset. */
 static uint8_t *load_vector(const char *name, size_t wanted)
 {
-    char path[512];
+    size_t length = strcspn(name, "@"), start = 0, size;
     uint8_t *bytes;
-    size_t size;
+    char path[512];
 
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (name[length])
+        start = strtoul(name + length + 1, NULL, 10);
+    snprintf(path, sizeof(path), "%s/%.*s", folder, (int)length, name);
     bytes = load(path, &size);
-    if (size < wanted)
-        fail_msg("%s has %zu bytes, not %zu", path, size, wanted);
+    if (start > size || size - start < wanted)
+        fail_msg("%s has %zu bytes, not %zu at %zu", path, size, wanted, start);
+    memmove(bytes, bytes + start, wanted);
     return bytes;
 }
 
