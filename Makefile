@@ -33,7 +33,7 @@ CFLAGS  ?= -O2 -g
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 PORTABLE ?= $(findstring mingw,$(MACHINE))
 X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
-# Those of the flags that the compiler knows: all or nothing.
+# The flags, if the compiler knows all of them, else none.
 known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
              -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
 # A section for each function and each table: a program is linked with those
@@ -194,8 +194,9 @@ left_out      = $(filter-out $(STAYS_$(1):%=$(BUILD)/%),$(filter $(GROUP_$(1):%=
 KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group))),$(LIB_OBJ)) \
             $(foreach group,$(LEFT_OUT),$(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/without/$(group).c)))
 
-# A command is a file, or a folder, of cli/commands; cli/ has what they share.
-CLI_DIRS := cli cli/commands cli/commands/*
+# A command is a file, or a folder, of cli/commands; cli/ has what they share,
+# and cli/measure what measures: bench, and the record of any command.
+CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench
 RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
@@ -209,7 +210,7 @@ PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
 SCRIPTS  := $(wildcard tests/*/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
@@ -257,7 +258,7 @@ $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
 
 # Most of it runs once, when a heap profile is written, and below no block that
-# is profiled: its size matters, not its speed, and nobody unwinds it.
+# is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
 PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
 $(PROFILE_HOT): private OWN := -Os
@@ -467,8 +468,8 @@ $(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
-$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
-    fingerprint json out sha256)
+$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
+    measure/csv measure/fingerprint measure/sha256)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.
 $(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \
@@ -487,7 +488,7 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # The command with one more format: its folder, and its lines in the tables.
-# Those of the archive are not linked, since these define their symbols.
+# The archive's are not linked, since these define their symbols.
 TOY      := $(BUILD)/toy
 TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
             $(TOY)/lib/full/formats.o $(TOY)/lib/draft/writers.o
@@ -550,7 +551,7 @@ $(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
 $(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
 
-# Its own rows of keys and tensors come before those of the archive.
+# Its own rows of keys and tensors come before the archive's.
 $(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
 
 $(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
@@ -642,7 +643,7 @@ $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 	    -DTARGET=$* $^ -lz -lm -ldl -o $@
 
-fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
+fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for each of FUZZ="gguf config"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \
@@ -740,4 +741,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)
+-include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)

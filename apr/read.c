@@ -2,8 +2,8 @@
  *
  * read.c - an APR version 2 file: header, metadata, tensor index
  *
- * The header's CRC is checked first, then compression, then the offsets: those
- * of a compressed file refer to the unpacked one and would only look wrong.
+ * The header's CRC is checked first, then compression, then the offsets: in a
+ * compressed file they refer to the unpacked one and would only look wrong.
  */
 #include "apr/apr.h"
 

@@ -2,8 +2,8 @@
  *
  * budget.c - what --max-memory allows the process, and what it needs
  *
- * The limit is of every malloc, that of the C library, OpenMP and libcrypto
- * included.  A build that does not count them limits each env instead.
+ * The limit counts every malloc, including the C library, OpenMP and libcrypto.
+ * A build that does not count them limits each env instead.
  */
 #include "cli/budget.h"
 

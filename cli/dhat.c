@@ -188,7 +188,7 @@ static void say_largest(struct run *run, enum mf_profile_order order)
     bool at_peak = order == MF_PROFILE_PEAK;
     struct mf_profile_point point;
 
-    say(run, at_peak ? "largest at t-gmax:\n" : "largest of what is left:\n");
+    say(run, at_peak ? "largest at t-gmax:\n" : "largest blocks left:\n");
     for (size_t i = 0;
          i < LARGEST && mf_profile_point_at(profile, order, i, &point); i++) {
         size_t bytes = at_peak ? point.peak_bytes : point.live_bytes;

@@ -2,8 +2,8 @@
  *
  * dhat.h - --dhat: a profile of the heap of the whole process
  *
- * Counting begins before main, so that blocks of OpenMP's start and those of
- * the C library are in it: the command line is looked at twice.
+ * Counting begins before main, so that it includes blocks of OpenMP's start and
+ * of the C library: the command line is looked at twice.
  */
 #ifndef MF_CLI_DHAT_H
 #define MF_CLI_DHAT_H

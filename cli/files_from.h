@@ -17,8 +17,8 @@ bool files_from_operands(struct run *run);
 
 /* For check_operands of a command with FILE and other words: operand[0] becomes
  * the first file, the words follow in their order, and run->listed has the
- * other files, those of the list last.  Without any file nothing is changed.
- * is_file: whether an operand is one.  False after a report. */
+ * other files, the list's last.  Without any file nothing is changed. is_file:
+ * whether an operand is one.  False after a report. */
 bool files_from_sort(struct run *run,
                      bool (*is_file)(const struct run *run, size_t index));
 

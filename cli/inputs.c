@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "cli/answer.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
-#include "cli/record.h"
 #include "cli/report.h"
 
 const char *inputs_path(const char *operand)
@@ -97,7 +97,7 @@ static void fail_one(struct each *each, const char *path)
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
 
-/* Its models, then those of the folders in it. */
+/* Its models, then the models of the folders in it. */
 static void show_below(struct each *each, const char *folder)
 {
     struct mf_env *env = each->run->env;

@@ -68,7 +68,7 @@ void missing_show(struct run *run, const char *path,
                   const struct mf_model *model)
 {
     if (!mf_model_info(model)->has_tensors)
-        return; /* nobody has looked */
+        return; /* not read */
     if (run->options->json)
         show_json(run, model);
     if (!run->lists_missing)

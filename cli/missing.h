@@ -13,10 +13,11 @@
 /* For a command that needs all of a model. */
 #define OPTION_ALLOW_MISSING                                                   \
     OPTION_FLAG("--allow-missing", shared_options.allow_missing,               \
-                "go on without what cannot be read")
+                "continue without data that cannot be read")
 
 /* The member "missing" of the object that is open; and remarks, unless the
- * command lists them by itself.  Nothing of a model opened for its metadata. */
+ * command lists them by itself.  Does nothing for a model opened for its
+ * metadata. */
 void missing_show(struct run *run, const char *path,
                   const struct mf_model *model);
 

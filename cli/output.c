@@ -73,8 +73,8 @@ static void name_left(void *user, const char *path,
                  file->name, file->process);
     else
         snprintf(text, sizeof(text),
-                 "'%s' in its folder is kept of work that was stopped; "
-                 "--resume goes on with it, otherwise it can be removed",
+                 "'%s' in its folder belongs to stopped work; --resume "
+                 "continues it, otherwise it can be removed",
                  file->name);
     report_remark(user, path, text);
 }

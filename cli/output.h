@@ -36,7 +36,7 @@ enum mf_naming output_naming(unsigned names);
 /* --endian of several commands; the name for struct mf_convert_options. */
 #define OPTION_ENDIAN(variable)                                                \
     OPTION_CHOICE("--endian", "big|little", 1, variable,                       \
-                  "byte order of a GGUF file; default: that of IN")
+                  "byte order of a GGUF file; default: as IN")
 const char *output_order(unsigned order);
 
 /* Decides what the default means for the file at path; false after a report.

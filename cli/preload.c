@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * preload.c - the malloc below ours: glibc's, or that of a preloaded library
+ * preload.c - the malloc below ours: glibc's, or a preloaded library's
  */
 #if defined(__linux__)
 #define _GNU_SOURCE /* RTLD_NEXT */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * preload.h - the malloc below ours: glibc's, or that of a preloaded library
+ * preload.h - the malloc below ours: glibc's, or a preloaded library's
  *
- * The program's malloc is found before that of a library of LD_PRELOAD, which
- * would never be called: heaptrack, for one, waits for ever for what it is
- * never told.  So where there is such a library, its functions are called
- * instead of glibc's.
+ * The linker finds the program's malloc before the malloc of an LD_PRELOAD
+ * library, which would never be called: heaptrack, for one, would wait for
+ * ever.  So where there is such a library, its functions are called instead of
+ * glibc's.
  */
 #ifndef MF_CLI_PRELOAD_H
 #define MF_CLI_PRELOAD_H

@@ -9,9 +9,9 @@
  *   1. The handler sets stopped_by.  The library asks progress_update every
  *      20 ms or so; that returns false, the library removes the temporary file
  *      and returns MF_ERR_STOPPED, and the command ends as after any error.
- *   2. In case nobody asks for DEADLINE_NS - a slow disk, a long header, a loop
- *      that forgot to ask - a timer fires SIGALRM.  Its handler unlinks the
- *      temporary files from the list that the env keeps for this
+ *   2. If the work does not poll for DEADLINE_NS - a slow disk, a long header,
+ *      a loop that forgot to ask - a timer fires SIGALRM.  Its handler unlinks
+ *      the temporary files from the list that the env keeps for this
  *      (mf_env_abandon) and ends the process.
  *
  * A second signal changes nothing, so an impatient Ctrl-C cannot leave files
@@ -30,7 +30,7 @@
 #include "cli/held.h"
 #include "cli/malloc_count.h"
 
-#include "cli/record.h"
+#include "cli/measure/measure.h"
 #include "cli/report.h"
 
 /* How long the library may take to end by itself. */

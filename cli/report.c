@@ -247,8 +247,7 @@ void report_pending_edit(void *user, const struct mf_pending_edit *edit)
         snprintf(text, sizeof(text),
                  "an edit that was cut short was finished first");
     else
-        snprintf(text, sizeof(text),
-                 "'%.250s' %s and is ignored: the file is read as it is",
+        snprintf(text, sizeof(text), "'%.250s' %s and is ignored",
                  edit->journal, edit->reason);
     if (strcmp(run->last_remark, text) == 0)
         return;

@@ -19,11 +19,10 @@ static inline const char *report_kept(const struct run *run)
 {
     if (!mf_env_resumable(run->env))
         return "";
-    return run->options->force
-               ? "; the work so far is kept: the same command with --resume "
-                 "goes on, without --force"
-               : "; the work so far is kept: the same command with --resume "
-                 "goes on";
+    return run->options->force ? "; the work so far is kept: the same command "
+                                 "with --resume continues, without --force"
+                               : "; the work so far is kept: the same command "
+                                 "with --resume continues";
 }
 
 /* ---- errors ---- */
@@ -45,7 +44,7 @@ void report_no_room(struct run *run);
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The model has nothing of that name, or nothing that matches: exit code 1. */
+/* The model has no such name, or no name that matches: exit code 1. */
 void report_absent(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

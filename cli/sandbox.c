@@ -344,7 +344,7 @@ static void make_filter(struct filter *filter)
     add_answer(filter, SECCOMP_RET_ERRNO | EPERM);
     add_load(filter, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
-    add_jump(filter, BPF_JGE, 0x40000000, 0, 1); /* those of x32 */
+    add_jump(filter, BPF_JGE, 0x40000000, 0, 1); /* calls of x32 */
     add_answer(filter, SECCOMP_RET_ERRNO | EPERM);
 #endif
     /* ioctls that inject input into the terminal.  The kernel uses only the low

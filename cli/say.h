@@ -17,8 +17,8 @@ void say_warning(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same in red, and held back: standard error ends with the last error, so
- * whoever looks at its last line sees why the exit code is not 0.  The error
- * before is printed now. */
+ * its last line shows why the exit code is not 0.  The error before is printed
+ * now. */
 void say_error(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/inputs.h"
-#include "cli/record.h"
+#include "cli/measure/measure.h"
 #include "cli/report.h"
 
 #define ROOM_MIN ((size_t)64 * 1024)
@@ -87,7 +87,7 @@ static bool check_size(struct reading *reading)
            too_large(reading);
 }
 
-/* Whether this is a pipe to which nobody has written anything for a while. */
+/* Whether this is a pipe without new bytes for a while. */
 static bool is_silent(int fd)
 {
     struct pollfd waiting = { .fd = fd, .events = POLLIN };

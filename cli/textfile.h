@@ -24,8 +24,8 @@ struct textkind {
 #define TEXTFILE_MAX ((size_t)256 * 1024 * 1024)
 
 /* No output of the run may replace the file.  "-" is standard input.  It and
- * the path may be pipes; one that nobody writes to is waited for for some
- * seconds only.  False after a report. */
+ * the path may be pipes; an idle pipe is refused after some seconds.  False
+ * after a report. */
 bool textfile_read(struct run *run, const char *path,
                    const struct textkind *kind, struct textfile *out);
 void textfile_release(struct run *run, struct textfile *file);

@@ -2,8 +2,9 @@
  *
  * trial.c - how much memory a command needs, found by trying
  *
- * The process that makes the trials waits, and ends with the program.  Nobody
- * waits for it: the system would count its memory as the program's.
+ * The process that makes the trials waits, and ends with the program.  The
+ * program does not wait for it: the system would count its memory as the
+ * program's.
  */
 #if defined(__linux__)
 #define _GNU_SOURCE /* prctl */

@@ -2,10 +2,10 @@
  *
  * tsv.h - fields of tab-separated values, for cut, awk and the like
  *
- * The first line has the names of the columns, which are those of --json.  A
- * field is followed by a tab or the end of the line, and has neither: a text
- * from a file is escaped, "\" too, so that it can be told what it was.  A field
- * without a value is empty.
+ * The first line has the names of the columns, as in --json.  A field is
+ * followed by a tab or the end of the line, and has neither: a text from a file
+ * is escaped, "\" too, so that it can be told what it was.  A field without a
+ * value is empty.
  */
 #ifndef MF_CLI_TSV_H
 #define MF_CLI_TSV_H

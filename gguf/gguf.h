@@ -9,10 +9,10 @@
  *
  * Hard parts.  Opening must be quick, so long strings and arrays are skipped
  * (meta.c) and only checked for valid UTF-8 and finite numbers when a model is
- * validated (revisit.c).  Three versions: version 1 counts with 32 bits.
- * Two byte orders: no flag says which, see probe() in gguf.c.  Type numbers
- * include removed ones and those of a fork, whose block sizes are unknown:
- * such tensors are listed, not decoded.
+ * validated (revisit.c).  Three versions: version 1 counts with 32 bits. Two
+ * byte orders: no flag says which, see probe() in gguf.c.  Type numbers include
+ * removed ones and a fork's, whose block sizes are unknown: such tensors are
+ * listed, not decoded.
  *
  * Invariants.  A count is compared with the bytes that are left before memory
  * is allocated or elements are skipped for it.  What parsing has walked is

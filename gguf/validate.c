@@ -196,8 +196,8 @@ static void check_order(struct mf_index *index, const struct mf_part *part)
             continue;
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_GGUF_ORDER, record->entry,
-            "the data of tensor '%s' comes before that of '%s', "
-            "which is listed first: llama.cpp refuses such a file",
+            "the data of tensor '%s' comes before the data of '%s', which is "
+            "listed first: llama.cpp refuses such a file",
             mf_record_name(record).text, mf_record_name(record - 1).text);
         return;
     }

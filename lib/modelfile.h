@@ -329,11 +329,11 @@ struct mf_io_stats {
 /* One phase of the work of an env, such as reading. A phase inside another one
  * stops the clock of the outer one: a read while a header is parsed is no part
  * of the parsing. So the totals of all phases add up to the time since
- * mf_env_new; with several threads, to that of all threads together, without
- * the one that waits for them. The last one, "program", is what the program did
- * between its calls, short calls included. Of single entries only their number
- * for each power of two is kept: p50 and p99 are estimates, less than a factor
- * of two off. */
+ * mf_env_new; with several threads, to the time of all threads together,
+ * without the one that waits for them. The last one, "program", is what the
+ * program did between its calls, short calls included. Of single entries only
+ * their number for each power of two is kept: p50 and p99 are estimates, less
+ * than a factor of two off. */
 struct mf_timing {
     const char *phase;   /* "read" */
     const char *meaning; /* in a line */
@@ -349,10 +349,10 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 /* ---- Programs that are to stay small ------------------------------------- */
 
 /* An env of mf_env_new knows all formats and codecs, and a program that calls
- * it is linked with all of them. That of mf_env_new_with knows only the
+ * it is linked with all of them. An env of mf_env_new_with knows only the
  * features that the program names; everything else of this header works with
- * both. A program that lists the tensors of GGUF files, and reads those of type
- * q4_k:
+ * both. A program that lists the tensors of GGUF files, and reads tensors of
+ * type q4_k:
  *
  *     const struct mf_feature *features[] = { mf_feature_gguf(),
  *                                             mf_feature_q4_k() };
@@ -502,8 +502,8 @@ enum mf_shards {
     MF_SHARDS_AUTO, /* all shards of a split GGUF, of an index.json, of a folder
                      */
     MF_SHARDS_ALONE,  /* this file only */
-    MF_SHARDS_BY_NAME /* also for a safetensors shard: those of the index.json
-                         in its folder that lists it, else those of its
+    MF_SHARDS_BY_NAME /* also for a safetensors shard: from the index.json in
+                         its folder that lists it, else from its
                          "-00001-of-00005" name. For writing the model: no part
                          of it is missed */
 };
@@ -517,10 +517,10 @@ struct mf_open_options {
     size_t findings_max; /* findings to keep; further ones are only counted. 0:
                             MF_FINDINGS_MAX */
     /* Of a pickle that names classes or functions of other programs (whole
-     * modules, TorchScript), take only the tensors, which need nothing of
-     * these: their names are those of state_dict(), and there is no metadata.
-     * The finding stays, and no longer keeps the model from being written.
-     * Other formats are read as always. */
+     * modules, TorchScript), take only the tensors, which need none: they have
+     * the names of state_dict(), and there is no metadata. The finding stays,
+     * and no longer keeps the model from being written. Other formats are read
+     * as always. */
     bool tensors_only;
     /* What needs all of a model (its digest, comparing, copying and quantizing
      * it) goes on without what mf_missing_at names; else it ends with
@@ -581,12 +581,12 @@ struct mf_byte_source {
     int64_t (*read)(void *user, uint64_t offset, void *buffer, size_t count);
     void *user;
     /* Fills in *out for another file: a shard, or one next to the model such as
-     * config.json. Its name is that of this one with another last component.
-     * Of the new source name and open do not count. Returns 0, or a number of
-     * errno, ENOENT if there is no such file. What it opened is closed, even if
-     * it cannot be used. Folders cannot be listed: the
-     * index.json of a shard is not looked for, and further chat templates in a
-     * folder of their own are not found. NULL: there are no other files. */
+     * config.json. It has this file's name with another last component. Of the
+     * new source name and open do not count. Returns 0, or a number of errno,
+     * ENOENT if there is no such file. What it opened is closed, even if it
+     * cannot be used. Folders cannot be listed: the index.json of a shard is
+     * not looked for, and further chat templates in a folder of their own are
+     * not found. NULL: there are no other files. */
     int (*open)(void *user, const char *name, struct mf_byte_source *out);
     /* When the bytes are no longer needed; in the thread of the call. NULL: not
      * called. */
@@ -596,7 +596,7 @@ struct mf_byte_source {
     bool one_at_a_time;
 };
 
-/* Opens a model of such files, and nothing of the disk. The source is closed
+/* Opens a model of such files, and no file on the disk. The source is closed
  * once, by mf_model_close or because of an error; but not after
  * MF_ERR_ARGUMENT. */
 MF_API enum mf_status
@@ -783,7 +783,7 @@ struct mf_column_chunk {
 MF_API bool mf_column_chunk_at(const struct mf_model *model, size_t index,
                                struct mf_column_chunk *out);
 
-/* Sorts chunk indices as mf_tensor_sort those of tensors; a chunk's name is its
+/* Sorts chunk indices as mf_tensor_sort sorts tensors; a chunk's name is its
  * column's path. */
 MF_API void mf_column_chunk_sort(const struct mf_model *model,
                                  enum mf_order order, uint32_t *index,
@@ -841,8 +841,8 @@ MF_API enum mf_status mf_tensor_read(struct mf_model *model, size_t index,
 
 /* Reads bytes of the tensor, of which it has mf_tensor.data.size: those that a
  * little-endian file without packing and strides would have.  So it reads
- * tensors of unknown types, too, but not those of a big-endian file, which
- * nobody could turn around. */
+ * tensors of unknown types, too, unless the file is big-endian: their bytes
+ * cannot be swapped. */
 MF_API enum mf_status mf_tensor_bytes(struct mf_model *model, size_t index,
                                       uint64_t offset, size_t size, void *out);
 
@@ -879,7 +879,7 @@ MF_API void mf_tensor_reader_close(struct mf_tensor_reader *reader);
  * meanwhile gives old and new bytes. */
 MF_API enum mf_status mf_model_unchanged(struct mf_model *model);
 
-/* Bytes of a file that somebody else can map or read. */
+/* Bytes of a file that another program can map or read. */
 struct mf_file_span {
     uint32_t shard;
     const char *path; /* of the shard, as opened; terminated. Of
@@ -1102,8 +1102,8 @@ struct mf_validate_options {
     size_t size;      /* of this struct: see above */
     uint32_t readers; /* of enum mf_readers: those that have to read the model.
                          0: all, which leaves out what mf_rule_info.when_asked
-                         says. Otherwise such a breach is an error, and an
-                         error that breaks none of these readers is a note */
+                         says. Otherwise such a breach is an error, and an error
+                         that breaks no such reader is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
     /* Of mf_model_outline, with MF_OUTLINE_HEADER, or NULL: what llama.cpp's
@@ -1163,9 +1163,9 @@ struct mf_attack_info {
 MF_API bool mf_attack_at(size_t index, struct mf_attack_info *out);
 
 /* Whether a finding is what such a file has: the rule, the field and a value in
- * the range that did the harm. It says nothing of who made the file. format is
- * that of the model, NULL if it could not be opened; of an error, rule and
- * message make a finding. */
+ * the range that did the harm. It does not say who made the file. format is the
+ * model's, NULL if it could not be opened; of an error, rule and message make a
+ * finding. */
 MF_API bool mf_attack_fits(size_t index, const char *format,
                            const struct mf_finding *finding);
 
@@ -1175,8 +1175,8 @@ MF_API bool mf_attack_fits(size_t index, const char *format,
  * or a number of errno; ECANCELED ends the call with MF_ERR_STOPPED. */
 struct mf_output_ops {
     size_t size; /* of this struct: see above */
-    /* A file of so many bytes begins; its name is the path of the call, or that
-     * of a shard. What *file gets is passed to the others. NULL: not called. */
+    /* A file of so many bytes begins; its name is the path of the call, or a
+     * shard's. What *file gets is passed to the others. NULL: not called. */
     int (*begin)(void *user, const char *name, uint64_t bytes, void **file);
     /* Takes count bytes at offset. With read, in any order and from several
      * threads at once, and some of them again; else from the first byte to the
@@ -1196,7 +1196,7 @@ struct mf_output_ops {
 struct mf_edit {
     const char *key;
     bool unset;
-    /* The new value. elements are those of an array: struct mf_str for strings,
+    /* The new value. elements belong to an array: struct mf_str for strings,
      * else union mf_number. */
     enum mf_value_type type, of;
     union mf_number number;
@@ -1244,8 +1244,8 @@ struct mf_convert_options {
     /* Remove the model's files once the new file is on disk. */
     bool delete_inputs;
     uint64_t reserve; /* free bytes in the header, for later edits */
-    uint32_t version; /* of the format; 0: that of the model if it has this
-                         format, else the usual one */
+    uint32_t version; /* of the format; 0: the model's if it has this format,
+                         else the usual one */
     const struct mf_edit *edits; /* applied in this order */
     size_t edit_count;
     /* Rename the tensors, and change what goes with those names: the order of
@@ -1270,7 +1270,7 @@ struct mf_convert_options {
      * else with one of these is refused. */
     const char *model_name; /* general.name; NULL: as the folder says */
     /* Path of a JSON object whose keys, "general.author" and the like, go
-     * before those of the folder, as llama.cpp's converter has them; or NULL */
+     * before the folder's, as llama.cpp's converter has them; or NULL */
     const char *metadata;
     bool vocab_only;             /* metadata and vocabulary, no tensors */
     bool without_mtp, only_mtp;  /* layers that predict more tokens at once */
@@ -1298,8 +1298,8 @@ struct mf_convert_options {
      * disk, and resume, delete_inputs and replace are about files. */
     const struct mf_output_ops *output;
     /* "big" or "little": the order of the numbers of a GGUF file, in its
-     * metadata and in its tensors of any type.  NULL: that of the model if it
-     * is GGUF, else little. */
+     * metadata and in its tensors of any type.  NULL: the model's if it is
+     * GGUF, else little. */
     const char *byte_order;
 };
 
@@ -1351,13 +1351,13 @@ MF_API bool mf_shard_path(const char *path, const char *format, size_t number,
  * With the option resume, what is written is kept in the folder of each file as
  * ".NAME.partial", and next to the first one ".NAME.resume" says how far it is.
  * The next call with resume goes on there: after a kill, at most 64 MiB are
- * written again. The files are those of a call that was not interrupted, and so
- * is the report of mf_model_quantize; the number of threads may differ. What
- * was kept is verified first. It is refused (MF_ERR_OUTPUT, NOT-RESUMABLE) if
- * the input, the importance matrix, the options or the library differ, or if a
- * file was changed; replace discards it, and starts from the beginning. Of two
- * calls at the same time the second is refused. An error that leaves something
- * to go on with makes mf_env_resumable true. */
+ * written again. The files and the report of mf_model_quantize are the same as
+ * after an uninterrupted call; the number of threads may differ. What was kept
+ * is verified first. It is refused (MF_ERR_OUTPUT, NOT-RESUMABLE) if the input,
+ * the importance matrix, the options or the library differ, or if a file was
+ * changed; replace discards it, and starts from the beginning. Of two calls at
+ * the same time the second is refused. An error that leaves something to go on
+ * with makes mf_env_resumable true. */
 MF_API enum mf_status mf_model_convert(struct mf_model *model, const char *path,
                                        const struct mf_convert_options *options,
                                        struct mf_convert_result *out);
@@ -1369,8 +1369,8 @@ struct mf_export_options {
 };
 
 /* Writes one tensor as a numpy array (.npy, slowest dimension first), in the
- * way of mf_model_convert. Its type is that of the tensor if numpy has it, else
- * f32. options may be NULL. */
+ * way of mf_model_convert. It has the tensor's type if numpy has it, else f32.
+ * options may be NULL. */
 MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const char *path,
                                        const struct mf_export_options *options);
@@ -1518,8 +1518,8 @@ struct mf_quantize_options {
     /* The path of an importance matrix in either format of llama-imatrix, or
      * NULL. Its entries are used if their name contains a text of include, or
      * if it contains no text of exclude; only one of both lists can be given. A
-     * matrix without an entry for any quantized tensor is refused: it is that
-     * of another model. */
+     * matrix without an entry for any quantized tensor is refused: it belongs
+     * to another model. */
     const char *imatrix;
     const char *const *include, *const *exclude;
     size_t include_count, exclude_count;
@@ -1663,7 +1663,7 @@ struct mf_imatrix_coverage {
 };
 
 /* Calls each (may be NULL) for every tensor of the model that is quantized and
- * for entries of the matrix at path that are for none of these; what it gets is
+ * for entries of the matrix at path that match no tensor; its arguments are
  * valid during the call. out may be NULL. */
 typedef void mf_imatrix_each(void *user,
                              const struct mf_imatrix_tensor *tensor);
@@ -1831,7 +1831,7 @@ struct mf_kernel {
     void (*decode)(const uint8_t *blocks, float *out, size_t columns);
     /* Encodes a whole row: some types use its mean square. weights are the
      * importance of each column, or NULL; some types do not read them. NULL for
-     * types that can only be decoded, and for those whose codes are those of a
+     * types that can only be decoded, and for types whose codes come from a
      * grid (iq1_s to iq3_s): see mf_env_encode. */
     void (*encode)(const float *row, const float *weights, uint8_t *blocks,
                    size_t columns);
@@ -1853,7 +1853,7 @@ MF_API bool mf_kernel_encodes(const struct mf_kernel *kernel,
                               bool *weights_needed);
 
 /* As kernel->encode, and for types on a grid as well. They need tables, up to a
- * few MiB: the env makes those of a type when it is first needed, in some
+ * few MiB: the env makes a type's tables when they are first needed, in some
  * milliseconds, and keeps them. Any number of threads may encode with one env
  * at once. MF_ERR_ARGUMENT if columns are not whole blocks, or a type that
  * needs weights has none; MF_ERR_UNSUPPORTED if the type cannot be encoded, or
@@ -1866,10 +1866,10 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
 
 /* ---- Digests ------------------------------------------------------------- */
 
-/* From the weakest to the strongest; only with MF_SHA256 nobody can make two
- * files with the same digest. MF_SHA1 needs the system's libcrypto, which is
- * loaded for as long as a digest is computed; calls fail if it is missing.
- * MF_SHA256 uses it where it is there, and takes longer where it is not. */
+/* From the weakest to the strongest; only MF_SHA256 resists deliberate
+ * collisions. MF_SHA1 needs the system's libcrypto, which is loaded for as long
+ * as a digest is computed; calls fail if it is missing. MF_SHA256 uses it where
+ * it is there, and takes longer where it is not. */
 enum mf_digest_kind {
     MF_CRC32,
     MF_XXH64,
@@ -1895,15 +1895,14 @@ MF_API bool mf_digest_at(size_t index, struct mf_digest_info *out);
  */
 
 /* Computes the digest of each tensor's bytes, as mf_tensor_bytes reads them.
- * digests has room for
- * tensor_count of them: that of tensor i is at i times the size of the kind.
- * Reads every byte once, on the env's threads, in buffers of at most 3 MiB in
- * total. MF_ERR_CORRUPT if a tensor is MF_TENSOR_DAMAGED. */
+ * digests has room for tensor_count of them: tensor i's is at i times the size
+ * of the kind. Reads every byte once, on the env's threads, in buffers of at
+ * most 3 MiB in total. MF_ERR_CORRUPT if a tensor is MF_TENSOR_DAMAGED. */
 MF_API enum mf_status mf_model_hash_tensors(struct mf_model *model,
                                             enum mf_digest_kind kind,
                                             uint8_t *digests);
 
-/* Computes the digest of a model from those of its tensors. It is the digest of
+/* Computes the digest of a model from its tensors' digests. It is the digest of
  * a text with a line "DIGEST NAME\n" for each tensor, in the order of the bytes
  * of the names, the digest in lower-case hexadecimal; so it does not depend on
  * the format or the order of the tensors. In NAME a backslash is doubled, and
@@ -1925,8 +1924,8 @@ MF_API enum mf_status mf_model_hash_metadata(struct mf_model *model,
                                              uint8_t out[MF_DIGEST_MAX]);
 
 /* The digest of the data of all tensors, one after the other in the order of
- * the file's index, without padding: that of llama.cpp's llama-gguf-hash for a
- * file. One thread. */
+ * the file's index, without padding: as llama.cpp's llama-gguf-hash prints for
+ * a file. One thread. */
 MF_API enum mf_status mf_model_hash_data(struct mf_model *model,
                                          enum mf_digest_kind kind,
                                          uint8_t out[MF_DIGEST_MAX]);
@@ -1936,7 +1935,7 @@ MF_API enum mf_status mf_model_hash_data(struct mf_model *model,
 MF_API enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16]);
 
 /* The digest of all bytes of a regular file, which need not be a model;
- * MF_SHA256 gives that of sha256sum. One thread. */
+ * MF_SHA256 gives the digest of sha256sum. One thread. */
 MF_API enum mf_status mf_file_hash(struct mf_env *env, const char *path,
                                    enum mf_digest_kind kind,
                                    uint8_t out[MF_DIGEST_MAX]);
@@ -2045,8 +2044,8 @@ struct mf_verified_tensor {
     size_t model, source; /* for mf_tensor_at; SIZE_MAX: missing there */
     enum mf_verdict verdict;
     bool weighted;       /* encoded with the importance matrix */
-    const char *version; /* of the encoder that made it, if it is not that of
-                            this library; else NULL */
+    const char *version; /* of the encoder that made it, if it differs from this
+                            library's; else NULL */
     const char *reason;  /* why it cannot be derived; else NULL */
     uint64_t blocks; /* of the tensor; of a type without blocks, its numbers */
     /* Of a tensor that differs: how many of these, the first one, and where
@@ -2251,7 +2250,7 @@ struct mf_fit_mix {
     uint64_t room[4];
 };
 
-/* The model with so many blocks on devices: on those of the options, or on one
+/* The model with so many blocks on devices: on the options' devices, or on one
  * with the limit. */
 struct mf_fit_offload {
     uint64_t blocks; /* one more than the model has: also the output */
@@ -2331,10 +2330,10 @@ struct mf_profile_point {
 
 /* All zero is the default. */
 struct mf_profile_options {
-    size_t size;                   /* of this struct: see above */
-    struct mf_allocator allocator; /* where the env's memory and that of the
-                                      profile come from; if resize is NULL, the
-                                      C library's heap */
+    size_t size; /* of this struct: see above */
+    struct mf_allocator
+        allocator; /* source of the env's memory and the profile's; if resize is
+                      NULL, the C library's heap */
     const char *path;    /* where a profile is written if an expectation fails
                             or blocks are left of an env; NULL: nowhere. The
                             text must live as long as the profile */
@@ -2466,7 +2465,7 @@ struct mf_watch_options {
 };
 
 /* MF_ERR_ARGUMENT if fewer than MF_WATCH_LEAST rounds are asked for, or power
- * is none of those. The watch takes its memory from the env, all of it here.
+ * is not one of them. The watch takes its memory from the env, all of it here.
  * options may be NULL. */
 MF_API enum mf_status mf_watch_open(struct mf_env *env,
                                     const struct mf_watch_options *options,
@@ -2484,7 +2483,7 @@ MF_API void mf_watch_end(struct mf_watch *watch);
 struct mf_watch_count {
     const char *name; /* "library_heap", "own", "resident", "open_files",
                          "threads" */
-    bool known;       /* else nothing of the rest is */
+    bool known;       /* else the other members are not set */
     uint64_t rounds;  /* that counted so far */
     uint64_t first, last;
     uint64_t high_water; /* at the end of any round, warm-up and the most that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * program.h - what the library gives the modelfile command, and nobody else
+ * program.h - functions for the modelfile command only
  *
  * The public header is about models.  The command also needs things that an
  * embedding program has of its own: a JSON writer, text for terminals, the list
@@ -135,7 +135,7 @@ struct mf_power {
 };
 
 /* choice: "auto", "none" or "mock:WATTS"; NULL is auto.  root: what takes the
- * place of /sys; NULL: nothing does.  False if the choice is none of them. */
+ * place of /sys; NULL: nothing does.  False if the choice is unknown. */
 bool mf_power_open(struct mf_power *power, const char *choice, const char *root,
                    uint64_t now_us);
 void mf_power_close(struct mf_power *power);
@@ -150,9 +150,9 @@ void mf_power_sample(struct mf_power *power, uint64_t now_us,
 const char *mf_power_status(const struct mf_power *power,
                             const struct mf_energy *energy);
 
-/* All bytes of the process that are in memory, those of mapped files, too: one
- * small read, for a number that is asked for often.  False, and out unchanged,
- * where /proc does not say so. */
+/* All bytes of the process that are in memory, mapped files included: one small
+ * read, for a number that is asked for often.  False, and out unchanged, where
+ * /proc does not say so. */
 bool mf_self_resident(uint64_t *out);
 
 /* The least of RLIMIT_DATA, RLIMIT_AS and what the machine has; UINT64_MAX:
@@ -216,7 +216,7 @@ void mf_entries_begin(struct mf_entries *entries, int folder);
 void mf_entries_end(struct mf_entries *entries);
 
 /* The next name, valid until the next call, "." and ".." among them; NULL at
- * the end with errno 0, or with that of a failure. */
+ * the end with errno 0, or after a failure with its errno. */
 const char *mf_entries_next(struct mf_entries *entries);
 
 #if !defined(_WIN32) /* its struct stat is the library's own */
@@ -245,7 +245,7 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
 /* ---- Metadata keys --------------------------------------------------------
  */
 
-/* Goes through the keys of GGUF that some program reads, those of the model's
+/* Goes through the keys of GGUF that some program reads, keys of the model's
  * architecture under its name; some come more than once.  No model of another
  * format has any. */
 struct mf_known_keys {
@@ -277,11 +277,11 @@ struct mf_selected {
 /* Leaves the model only tensors that a pattern of `only` matches, or all if
  * there is none, and of them those that no pattern of `skip` matches; then cuts
  * the first text of `strip` with which a name begins.  Errors of tensors that
- * are left out are forgotten, and what mf_missing_at names is left out in the
- * same way: then nobody misses it.  For a model that was just opened, and is to
- * be written: what was learnt from it before is out of date.  Fails if a
- * pattern or text fits nothing, if nothing is left, or if two tensors would
- * have one name. */
+ * are left out are forgotten, and tensors that mf_missing_at names are left out
+ * in the same way, and not reported as missing.  For a model that was just
+ * opened, and is to be written: what was learnt from it before is out of date.
+ * Fails if a pattern or text fits nothing, if nothing is left, or if two
+ * tensors would have one name. */
 enum mf_status mf_model_select(struct mf_model *model,
                                const struct mf_selection *selection,
                                struct mf_selected *out);

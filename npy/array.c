@@ -118,7 +118,7 @@ static void note_kind(struct mf_index *index, const struct npy_header *header,
                      mf_record_name(record).text, mf_quote(header->descr).text);
 }
 
-/* The bytes of an object are those of a program. */
+/* The bytes of an object are a program. */
 static void miss_objects(struct mf_index *index, const struct mf_part *part,
                          const struct npy_place *at)
 {

@@ -21,13 +21,13 @@ static void note_overlap(struct mf_index *index, const struct mf_part *part,
 
     mf_index_note(index, part->shard, MF_ERROR, MF_RULE_PARQUET_OVERLAP,
                   second->offset,
-                  "the chunk of '%s' in group %u begins within that of '%s' "
-                  "in group %u",
+                  "the chunk of '%s' in group %u begins within the chunk of "
+                  "'%s' in group %u",
                   mf_quote(column[second->column].path).text, second->group,
                   mf_quote(column[first->column].path).text, first->group);
 }
 
-/* Those of other files have places of their own. */
+/* Chunks in other files have places of their own. */
 static void check_overlaps(struct mf_index *index, const struct mf_part *part,
                            const uint32_t *order)
 {

@@ -85,8 +85,7 @@ static enum mf_status take_path(struct parquet *parquet,
     }
     if (!same || at < path.size)
         mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_COLUMNS, in->at,
-                        "a chunk with another path than that of its column, "
-                        "'%s'",
+                        "a chunk whose path differs from its column, '%s'",
                         name_of(parquet, chunk).text);
     return mf_reader_check(thrift->reader, "the footer");
 }

@@ -293,7 +293,7 @@ static enum mf_status take_root(struct parquet *parquet, uint64_t left)
         check_element(parquet, &root, left) != MF_OK ||
         open_group(parquet, &root) != MF_OK)
         return parquet->index->env->error.status;
-    /* However often a row is there, it says nothing of its columns. */
+    /* However often a row is there, it does not describe its columns. */
     parquet->level[0].optional = parquet->level[0].repeated = false;
     close_groups(parquet);
     return MF_OK;

@@ -3,7 +3,7 @@
  * thrift.h - Thrift's compact protocol, read field by field
  *
  * A struct is fields, each with a number and a type, until a byte of 0; numbers
- * are varints, lists have a count and a type.  Whoever reads a struct asks for
+ * are varints, lists have a count and a type.  A reader of a struct asks for
  * the next field and takes its value by its type; fields that are not known are
  * passed over by their types.  A count is compared with the bytes that are left
  * before anything is done so often.

@@ -135,7 +135,7 @@ static bool check_format(struct mf_index *index, const struct mf_part *part)
         mf_index_note(index, part->shard, MF_NOTE, MF_RULE_ST_FORMAT,
                       format->span.offset,
                       "the format in __metadata__ is not pt, tf, flax or mlx, "
-                      "which are those that transformers reads");
+                      "which transformers reads");
     else
         mf_index_note(index, part->shard, MF_NOTE, MF_RULE_ST_FORMAT,
                       MF_NO_OFFSET,

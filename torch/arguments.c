@@ -180,7 +180,7 @@ static enum torch_fault find_made(struct pickle *pickle, uint32_t *call,
         pickle->node[*call].seen = true;
         out->makes = mf_pickle_makes(pickle, *call);
         if (pickle->node[*call].bad) {
-            *what = "a tensor of which nothing is known";
+            *what = "an unknown tensor";
             return TORCH_UNREAD; /* the call is a finding, or its global */
         }
         if (out->makes == PICKLE_MAKES_TENSOR_CLASS)

@@ -91,7 +91,7 @@ static void note_global(struct pickle *pickle, const struct pickle_step *step,
                   pickle->index->tensors_only ? MF_ERROR_ELSEWHERE : MF_ERROR,
                   MF_RULE_PICKLE_GLOBAL, step->at,
                   "global '%s', which Python would import and could call, is "
-                  "not among those of torch.load(weights_only=True)",
+                  "not in the list of torch.load(weights_only=True)",
                   mf_pickle_global_name(pickle, node).text);
 }
 

@@ -5,7 +5,7 @@
  * 1, 1.0 and True are the same key, and the last value of it is the one that
  * stays.  So a dict with equal keys is not what its pickle lists.  Texts,
  * numbers, None and tuples of these are compared; keys of other kinds, which
- * nobody saves, are findings.
+ * programs do not save, are findings.
  */
 #include "torch/pickle.h"
 

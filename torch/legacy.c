@@ -6,7 +6,7 @@
  *
  *     a magic number
  *     1001            the version
- *     {...}           sizes of C's types where it was written; nobody uses them
+ *     {...}           sizes of C's types where it was written; unused
  *     the object
  *     ['0', '1']      keys of the storages that follow, in their order
  *     8 bytes         elements of the first one, then these; and so on
@@ -197,7 +197,7 @@ static void add_part(struct parts *parts, uint32_t node)
         mf_index_note(legacy->index, legacy->part->shard, MF_ERROR,
                       MF_RULE_PICKLE_STORAGE,
                       mf_torch_at(&legacy->object, node),
-                      "the key '%s' of a part of a storage is also that of "
+                      "the key '%s' of a part of a storage is also the key of "
                       "another storage",
                       mf_quote(part).text);
 }
@@ -272,7 +272,7 @@ static const char *place(struct legacy *legacy, uint32_t i, uint64_t *end)
 
     stored->file.offset = *end;
     if (element == 0)
-        return "is of no tensor, so that its size is unknown";
+        return "belongs to no tensor, so its size is unknown";
     if (!mf_reader_copy(legacy->reader, *end, bytes, sizeof(bytes)))
         return "is not in the file";
     stored->file.offset += COUNT_SIZE;
@@ -304,8 +304,8 @@ static enum mf_status place_all(struct legacy *legacy)
             if (fault)
                 mf_index_note(legacy->index, legacy->part->shard, MF_ERROR,
                               MF_RULE_PICKLE_STORAGE, end,
-                              "storage '%s' %s; it is not read, nor are those "
-                              "after it, %" PRIu32,
+                              "storage '%s' %s; it is not read, nor are the "
+                              "storages after it, %" PRIu32,
                               mf_quote(stored->name).text, fault,
                               legacy->count - i - 1);
         }

@@ -88,8 +88,7 @@ static enum mf_status too_large(struct pickle *pickle, uint64_t at, size_t left)
                           left);
     return mf_refuse(pickle->env, MF_RULE_PICKLE_MEMORY, at,
                      "the values of a pickle take more than %zu bytes of "
-                     "memory, which is the bound as long as no other one is "
-                     "set",
+                     "memory, which is the default bound",
                      left);
 }
 
@@ -231,8 +230,7 @@ static void note_class(struct pickle *pickle, const struct pickle_step *step)
         pickle->noted_protocol = true;
         mf_index_note(pickle->index, pickle->shard, MF_ERROR_ELSEWHERE,
                       MF_RULE_PICKLE_PROTOCOL, step->at,
-                      "opcode %s is not among those that "
-                      "torch.load(weights_only=True) reads",
+                      "torch.load(weights_only=True) does not read opcode %s",
                       step->row->name);
     }
 }

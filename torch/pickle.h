@@ -188,7 +188,7 @@ struct pickle_node {
     bool bad : 1;    /* CALL: PyTorch refuses it, or nothing is known of it */
     bool made : 1;   /* DICT: of a class that may have a state */
     bool seen : 1;   /* a tensor or a storage that was looked at */
-    uint16_t global; /* GLOBAL: its row; CALL: that of its function; INT and
+    uint16_t global; /* GLOBAL: its row; CALL: its function's row; INT and
                         FLOAT: bytes of its opcode and argument; TEXT: bytes
                         before the text */
     uint32_t at;     /* its opcode, from the pickle's first byte on */
@@ -309,8 +309,8 @@ void mf_pickle_mark_used(struct pickle *pickle, uint32_t node);
 /* Whether it is a dict of any class. */
 bool mf_pickle_is_dict(const struct pickle *pickle, uint32_t node);
 
-/* Findings about keys of dicts and elements of sets: those that are equal in
- * Python, and those of kinds that are not compared. */
+/* Findings about keys of dicts and elements of sets: equal ones in Python, and
+ * kinds that are not compared. */
 enum mf_status mf_pickle_check_keys(struct pickle *pickle);
 
 /* Counts so many values against the limit of what checks look at; false once
@@ -334,7 +334,7 @@ void mf_pickle_append(struct pickle *pickle, uint32_t node, uint32_t item);
 uint32_t mf_pickle_pop(struct pickle *pickle);
 uint32_t mf_pickle_top(const struct pickle *pickle);
 
-/* Whether there are so many items, none of them a mark. */
+/* Whether there are so many items, without a mark. */
 bool mf_pickle_has_operands(const struct pickle *pickle, uint32_t count);
 enum mf_status mf_pickle_no_operand(struct pickle *pickle,
                                     const struct pickle_step *step);

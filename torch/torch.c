@@ -205,7 +205,7 @@ static enum mf_status take_members(struct archive *archive)
 
 /* ---- pickles ---- */
 
-/* A pickle has to fill its member: what comes after its end, nobody reads. */
+/* A pickle has to fill its member: bytes after its end are not read. */
 static void check_end(const struct archive *archive, struct mf_reader *reader,
                       struct mf_str name)
 {
@@ -216,8 +216,8 @@ static void check_end(const struct archive *archive, struct mf_reader *reader,
                       mf_reader_left(reader), mf_quote(name).text);
 }
 
-/* Whether it is a pickle.  Those of protocols 0 and 1 begin like any text, and
- * only their names say it. */
+/* Whether it is a pickle.  Pickles of protocols 0 and 1 begin like any text,
+ * and only their names show it. */
 static bool is_pickle(struct mf_reader *reader, struct mf_str name)
 {
     uint8_t start[2];
@@ -235,11 +235,11 @@ static enum mf_status note_member(const struct archive *archive, uint32_t row,
 
     if (reader->failed)
         return archive->zip.index->env->error.status;
-    mf_index_note(archive->zip.index, archive->zip.part->shard, MF_WARNING,
-                  MF_RULE_PICKLE_MEMBER, stored->file.offset,
-                  "member '%s' is not one of those that torch.save writes, and "
-                  "is not read",
-                  mf_quote(stored->name).text);
+    mf_index_note(
+        archive->zip.index, archive->zip.part->shard, MF_WARNING,
+        MF_RULE_PICKLE_MEMBER, stored->file.offset,
+        "member '%s' is not one that torch.save writes, and is not read",
+        mf_quote(stored->name).text);
     return MF_OK;
 }
 

@@ -31,7 +31,7 @@ struct torch_storage {
     uint32_t row;   /* of index->stored */
     uint8_t dtype;  /* of enum pickle_dtype */
     uint64_t whole; /* elements of the row */
-    uint64_t count; /* of them, those of the storage */
+    uint64_t count; /* of them, in the storage */
     uint64_t from;  /* element where it begins in the row's bytes */
     uint32_t part;  /* node of the part's key; PICKLE_NIL: all of the row */
 };

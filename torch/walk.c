@@ -225,7 +225,7 @@ static enum mf_status visit_unproven(struct torch_walk *walk, uint32_t node)
     return status;
 }
 
-/* What a call makes of its arguments.  Those of an unknown function have the
+/* What a call makes of its arguments.  Tensors of an unknown function have the
  * object's name. */
 static enum mf_status visit_arguments(struct torch_walk *walk, uint32_t call,
                                       uint32_t arguments)

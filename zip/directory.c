@@ -68,8 +68,8 @@ static enum mf_status read_end_64(struct mf_zip *zip, bool needed,
         if (zip->reader->failed)
             return zip->index->env->error.status;
         return needed ? bad_end(zip, zip->end,
-                                "the end record wants one of 64 bits, and no "
-                                "locator of it precedes")
+                                "the end record refers to one of 64 bits, but "
+                                "no locator precedes it")
                       : MF_OK;
     }
     at = mf_little_64(locator + 8);
@@ -269,8 +269,8 @@ static void check_readable(struct mf_zip *zip, size_t i, uint64_t at,
 {
     if (fields->flags & ~ZIP_FLAGS)
         mf_zip_spoil(zip, i, MF_RULE_ZIP_METHOD, at,
-                     "member '%s' is encrypted, or unusual in another way: "
-                     "its flags are 0x%04x, those that are read 0x%04x",
+                     "member '%s' is encrypted, or unusual in another way: its "
+                     "flags are 0x%04x, supported ones are 0x%04x",
                      mf_zip_name(zip, i).text, (unsigned)fields->flags,
                      (unsigned)ZIP_FLAGS);
     else if (fields->method != ZIP_STORED && fields->method != ZIP_DEFLATED)

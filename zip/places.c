@@ -19,8 +19,8 @@ static int fold(char byte)
     return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : (uint8_t)byte;
 }
 
-/* Any order in which equal names are neighbours will do.  Members have long
- * beginnings in common, so it is that of the last bytes. */
+/* Any order in which equal names are neighbours will do.  Member names often
+ * begin alike, so the order is by their last bytes. */
 static int compare_folded(struct mf_str a, struct mf_str b)
 {
     if (a.size != b.size)

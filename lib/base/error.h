@@ -3,7 +3,7 @@
  * error.h - the error of an env
  *
  * The room base/ has what every other room builds on: errors, counted memory,
- * text, names, sorting, and work shared by threads.  It knows nothing of files.
+ * text, names, sorting, and work shared by threads.  It does not know files.
  *
  * The first failure of an operation is kept: a later mf_fail on the way out
  * does not replace it, so a function may fail in its cleanup without checks.
@@ -22,7 +22,7 @@
 #include "lib/base/rules.h"
 
 #if defined(__GNUC__)
-#if defined(__MINGW32__) /* where printf alone is that of Microsoft */
+#if defined(__MINGW32__) /* where plain printf is Microsoft's */
 #define MF_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #else
 #define MF_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -57,7 +57,7 @@ const char *mf_errno_text(int number);
  * first name stays.  Returns the status. */
 enum mf_status mf_error_about(struct mf_env *env, const char *path);
 
-/* As mf_fail, for bytes that cannot be read any further: the status is that of
+/* As mf_fail, for bytes that cannot be read any further: the status comes from
  * the rule that they break. */
 enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
                          const char *format, ...) MF_PRINTF(4, 5);

@@ -99,8 +99,8 @@ void mf_env_lend(struct mf_env *out, const struct mf_env *env);
 void mf_env_hold(struct mf_env *env);
 void mf_env_leave(struct mf_env *env);
 
-/* How many bytes can be allocated now: what the limit of the heap leaves, and
- * that of the program; SIZE_MAX if neither has one.  Whoever can do with less
+/* How many bytes can be allocated now: as far as the heap's limit and the
+ * program's allow; SIZE_MAX if neither has one.  Code that can do with less
  * asks before it allocates.  The next request may still be refused. */
 size_t mf_heap_left(const struct mf_env *env);
 

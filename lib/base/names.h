@@ -12,8 +12,8 @@
 
 #define MF_NOT_FOUND SIZE_MAX
 
-/* With a seed that a file's author cannot know, nobody can prepare texts that
- * collide. */
+/* With a seed that a file's author cannot know, an attacker cannot prepare
+ * texts that collide. */
 uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
 
 struct mf_names {

@@ -302,7 +302,7 @@ struct run {
     size_t count;
     atomic_size_t next;  /* task.  They are given out in order: when one fails,
                             all before it have been begun and will end */
-    atomic_bool watched; /* somebody reports progress */
+    atomic_bool watched; /* a worker reports progress */
 };
 
 static bool is_set(const atomic_bool *flag)

@@ -58,9 +58,9 @@ struct mf_crew {
  * pieces of at most `piece`: no more workers than pay for their threads, and no
  * larger buffers than the work can use, but buffers of at least `least` bytes.
  * A buffer has at most 512 KiB.  If memory has a limit (mf_heap_left), all
- * buffers take at most half of what is left of it, that of a single worker
- * three quarters, and there are fewer workers.  Where memory is refused buffers
- * are smaller, then workers fewer; after some runs buffers grow again.
+ * buffers take at most half of the rest, a single worker's three quarters, and
+ * there are fewer workers.  Where memory is refused buffers are smaller, then
+ * workers fewer; after some runs buffers grow again.
  */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);

@@ -9,7 +9,7 @@
 
 /* Readers as rules.def names them. */
 enum {
-    NOBODY = 0,
+    NO_ONE = 0,
     SPEC = MF_READER_SPEC,
     LLAMA = MF_READER_LLAMA,
     TRANSFORMERS = MF_READER_TRANSFORMERS,

@@ -186,10 +186,10 @@ static bool is_clean(uint32_t code)
     return true;
 }
 
-/* Bytes of whole words, from the start on, that are printable ASCII: nearly
- * all text is that.  In a word none of whose bytes has its top bit set, taking
- * 0x20 from each byte sets the top bit of one below 0x20, and adding 1 that of
- * 0x7f.  (A borrow or carry can only come from a byte that is found out.) */
+/* Bytes of whole words, from the start on, that are printable ASCII: nearly all
+ * text is that.  In a word none of whose bytes has its top bit set, taking 0x20
+ * from each byte sets the top bit of one below 0x20, and adding 1 the top bit
+ * of 0x7f.  (A borrow or carry can only come from a byte that is found out.) */
 static size_t plain_words(const char *at, size_t size)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);

@@ -85,7 +85,7 @@ static size_t memory_to_change(size_t threads)
     return 2 * 1024 + threads * 256;
 }
 
-/* Of a worker: whoever waits for the last one is woken. */
+/* By a worker at its end: the last one wakes the caller. */
 static void work(struct mf_team *team, size_t worker)
 {
     team->task->work(team->task->context, worker);

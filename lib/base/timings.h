@@ -4,9 +4,9 @@
  *
  * Work is made of phases (timings.def).  A phase that begins inside another one
  * stops the outer one's clock, so every nanosecond counts once, and the sum of
- * all phases is the time that has passed: on one thread that of the clock, on
- * several that of all of them together.  Outside of every phase is the program,
- * whose time counts as well.
+ * all phases is the time that has passed: on one thread the clock's time, on
+ * several the time of all of them together.  Outside of every phase is the
+ * program, whose time counts as well.
  *
  * A phase has a count, a sum, a least and a most, and how many of its entries
  * took 2^k to 2^(k+1)-1 ns, for each k.  That is all, however long the work.

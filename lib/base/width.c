@@ -3,7 +3,7 @@
  * width.c - how many columns of a terminal a character takes
  *
  * wcwidth() of the C library depends on the locale, and knows nothing beyond
- * ASCII in the one that a C program starts in.  The ranges are those of Unicode
+ * ASCII in the one that a C program starts in.  The ranges come from Unicode
  * 14: marks that combine (Mn, Me, and jamo that join the one before), and what
  * East Asian Width calls wide or fullwidth.  Code points without a character
  * belong to the range around them.

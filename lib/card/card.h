@@ -34,7 +34,7 @@ struct mf_card_request {
     const struct mf_node *config; /* all of config.json; NULL: without */
     const char *model_name;       /* general.name in any case; or NULL */
     const char *metadata;         /* path of a JSON file; or NULL */
-    const char *folder;           /* its name; NULL: that of the model's */
+    const char *folder;           /* its name; NULL: the model's folder */
     struct mf_name_counts counts; /* of elements; all zero without tensors */
 };
 

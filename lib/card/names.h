@@ -30,8 +30,8 @@ enum mf_status mf_name_split(struct mf_arena *arena, struct mf_str name,
  */
 struct mf_str mf_name_title(struct mf_arena *arena, struct mf_str name);
 
-/* How many parameters, for people: "8.0B", "8x7B"; expert_count 0: those of
- * total, else those that all tokens share and those of one expert. */
+/* How many parameters, for people: "8.0B", "8x7B"; expert_count 0: the total,
+ * else the parameters that all tokens share and one expert's. */
 struct mf_name_counts {
     int64_t total, shared, expert, expert_count;
 };

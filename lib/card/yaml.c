@@ -223,7 +223,8 @@ static bool add_alias(struct document *doc)
             continue;
         for (size_t j = 0; j < doc->depth; j++)
             if (doc->level[j].node == doc->anchor[i].node)
-                return fail(doc, "an alias is inside of what it names");
+                return fail(doc,
+                            "an alias is inside of the value that it names");
         node = copy(doc, doc->anchor[i].node);
         return node && add(doc, node, false);
     }
@@ -477,8 +478,7 @@ static bool read_document(struct document *doc)
     while (take(doc, MF_YAML_DOCUMENT_END))
         continue;
     return peek(doc) == MF_YAML_END ||
-           fail(doc,
-                "something follows that does not belong to what is before");
+           fail(doc, "unexpected text after a value");
 }
 
 enum mf_status mf_yaml_read(struct mf_env *env, struct mf_arena *arena,

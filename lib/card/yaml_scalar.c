@@ -239,7 +239,7 @@ bool mf_yaml_scan_quoted(struct mf_yaml *yaml, struct mf_str *out)
 
 struct block {
     bool folded, strip, keep;
-    int indent; /* 0: that of the first line */
+    int indent; /* 0: the first line's */
 };
 
 /* "|2-" and the like, to the end of the line. */

@@ -2,8 +2,8 @@
  *
  * yaml_type.c - what a plain scalar of YAML is by how it looks
  *
- * The words and expressions are those of YAML 1.1, in which "no" is a boolean
- * and 1:30 a number.
+ * The words and expressions follow YAML 1.1, in which "no" is a boolean and
+ * 1:30 a number.
  */
 #include <math.h>
 

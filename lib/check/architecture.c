@@ -68,7 +68,7 @@ static bool has_blocks(const struct mf_index *index)
 }
 
 /* GGUF requires the name, and llama.cpp chooses its code by it; of shards it
- * reads it in the first one, for all.  It compares that of an adapter with the
+ * reads it in the first one, for all.  It compares an adapter's with the
  * model's. */
 static bool is_required(const struct mf_model *model)
 {

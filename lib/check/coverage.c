@@ -64,7 +64,7 @@ static void count_members(const struct mf_model *model, size_t file,
     out->header_bytes += size - tensors;
 }
 
-/* Of a table: between the first magic and the footer, which nobody reads. */
+/* Of a table: between the first magic and the footer, which is not read. */
 static void count_table(const struct mf_model *model, size_t file,
                         struct mf_coverage *out, uint64_t *unread)
 {
@@ -193,7 +193,7 @@ const char *const mf_rules_of_formats[] = { "APR-", "APR-V1-",  "GGUF-",
                                             "ST-",  NULL };
 
 /* Whether the rule is another format's: the longest prefix tells.  Rules of a
- * list of shards are those of any model that has one. */
+ * list of shards apply to any model that has one. */
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
     const char *own = model->format->rules ? model->format->rules : "";

@@ -4,7 +4,7 @@
  *
  * A check finds a fault once, with the severity that it has for all readers
  * together.  Only here a severity depends on a reader, by the columns of
- * rules.def: whoever asks for a reader wants to know what that one refuses.
+ * rules.def: a caller that names a reader wants to know what it refuses.
  */
 #include "lib/base/options.h"
 #include "lib/base/timings.h"

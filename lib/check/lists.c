@@ -3,7 +3,7 @@
  * lists.c - lists of a number for each block
  *
  * A loader that stops at such a list is what lib/arch knows; here the list
- * itself is the fault: without it nobody can tell how large a cache will be.
+ * itself is the fault: without it the size of a cache is unknown.
  */
 #include "lib/check/check.h"
 

@@ -120,7 +120,7 @@ static unsigned judge_block(enum mf_type type, bool big_endian,
     const struct scan *scan = &scans[type];
     unsigned first, second = 0;
 
-    if (type == MF_TYPE_IQ1_M) /* a scale like that of iq1_s */
+    if (type == MF_TYPE_IQ1_M) /* a scale like iq1_s's */
         return judge(&scans[MF_TYPE_IQ1_S], iq1_m_scale(block, big_endian));
     if (type == MF_TYPE_NVFP4)
         return judge_nvfp4(block);

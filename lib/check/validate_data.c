@@ -17,7 +17,7 @@
  *   between, and a span that was covered already (tensors may overlap in a
  *   damaged file) is scanned but not counted again.
  * - A compressed member goes forward only: one thread does its pieces, and
- *   where it cannot be unpacked none of its tensors is reported.
+ *   if it cannot be unpacked, its tensors are not reported.
  * - Memory is bounded: at most PIECES_MAX pieces are pending, then they are
  *   scanned and merged, and cutting goes on.
  * - If the user stops, or a read fails, the findings so far are removed: half

@@ -46,7 +46,7 @@ static unsigned side(unsigned cell, unsigned digit)
     return cell >> 4 * digit & 15;
 }
 
-/* No byte of a is above that of b. */
+/* No byte of a is above b's. */
 static bool none_above(uint32_t a, uint32_t b)
 {
     return (((b | BYTES) - a) & BYTES) == BYTES;

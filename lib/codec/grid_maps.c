@@ -3,7 +3,7 @@
  * grid_maps.c - the maps of grids, made once
  *
  * For each code that is not in the grid the distances of all that are: as
- * integers, the sum of squares of what digits differ by.  Those of so many
+ * integers, the sum of squares of what digits differ by.  Points at so many
  * shortest different distances are listed, by distance and then by place.
  * Distances are small, so they are counted and not sorted.
  */

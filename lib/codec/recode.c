@@ -210,8 +210,8 @@ static float *decode(struct mf_env *env, const struct mf_recoding *recoding,
 }
 
 /* For a tensor with one scale: the codec computes the scale from the largest
- * magnitude it sees, so that of the whole tensor is appended to the part, and
- * what it is encoded as is dropped. */
+ * magnitude it sees, so the whole tensor's largest magnitude is appended to the
+ * part, and its encoding is dropped. */
 static uint8_t *encode_part(struct mf_env *env,
                             const struct mf_recoding *recoding, float *floats,
                             size_t numbers, uint8_t *out,
@@ -253,8 +253,9 @@ static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
     else if (weights && fabsf(row[number]) <= SQUARED_MAX)
         mf_fail(
             env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "tensor '%s': row %" PRIu64 " cannot be encoded as %s with "
-            "such importance weights: that of column %zu is %s",
+            "tensor '%s': row %" PRIu64
+            " cannot be encoded as %s with such importance weights: the weight "
+            "of column %zu is %s",
             name.text, place, type, farthest(weights, columns),
             mf_number_text((double)weights[farthest(weights, columns)], 6).at);
     else

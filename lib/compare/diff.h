@@ -29,8 +29,8 @@ typedef void mf_found(void *user, const struct mf_difference *difference);
 enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
                                mf_found *found, void *user);
 
-/* The digest of an entry's value, however large: that of equal numbers is the
- * same if the entries' types have one width. */
+/* The digest of an entry's value, however large: equal numbers have the same
+ * digest if the entries' types have one width. */
 enum mf_status mf_entry_sum(struct mf_digest *digest, struct mf_env *env,
                             const struct mf_entry *entry,
                             uint8_t out[MF_DIGEST_MAX]);
@@ -39,7 +39,7 @@ enum mf_status mf_entry_sum(struct mf_digest *digest, struct mf_env *env,
 struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */
     /* Sums of numbers that are decoded to more than floats: see wide.h.  The
-     * worst and the count are those of the deviation. */
+     * worst and the count describe the deviation. */
     struct mf_scaled error2, before2, after2, product;
     struct mf_value_errors errors;
 };

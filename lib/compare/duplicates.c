@@ -112,7 +112,8 @@ static enum mf_status add_context(const struct search *search,
     return mf_file_add_context(search->env, &named);
 }
 
-/* The digests of those of each model, with `same` as room for its list. */
+/* The digests of such tensors of each model, with `same` as room for its
+ * list. */
 static enum mf_status hash_models(struct search *search)
 {
     for (size_t m = 0; m < search->model_count; m++) {

@@ -4,7 +4,7 @@
  *
  * Three ways to keep all threads busy, by what a digest allows:
  *
- * - CRC-32 of a concatenation follows from those of its parts, so tensors are
+ * - CRC-32 of a concatenation follows from its parts' CRCs, so tensors are
  *   cut into slices that any thread computes (join_slices).
  * - XXH3 cannot be joined, but is five times as fast as reading: a large tensor
  *   is read by all threads at once, and each piece is added in its turn
@@ -12,7 +12,7 @@
  * - The others are slower than reading: a tensor is one thread's, the largest
  *   first, so that none is left with a large one at the end.
  *
- * A digest of all data in order (llama-gguf-hash) and that of a file have no
+ * A digest of all data in order (llama-gguf-hash) and a file's digest have no
  * parallel part and use one worker.
  */
 #include "lib/compare/hash.h"
@@ -40,8 +40,8 @@ struct hash {
     atomic_size_t turn; /* the piece of them to add next */
 };
 
-/* A tensor that all workers read together; its pieces are numbered on from
- * those of the one before. */
+/* A tensor that all workers read together; its pieces continue the numbers of
+ * the tensor before. */
 struct large {
     uint32_t tensor;
     size_t first_piece;
@@ -319,7 +319,7 @@ static uint64_t add_up(uint64_t sum, uint64_t more)
     return more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
 }
 
-/* The checksum of a tensor from those of its slices, first to last. */
+/* The checksum of a tensor from its slices' checksums, first to last. */
 static void join_slices(struct hash *hash)
 {
     uint32_t crc = 0;
@@ -445,7 +445,8 @@ enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
     MF_NEED(NULL, model);
     MF_NEED(model->env, out);
 
-    /* That of https://en.wikipedia.org/wiki/Llama.cpp, without "https://". */
+    /* The UUID of https://en.wikipedia.org/wiki/Llama.cpp, without
+     * "https://". */
     static const struct mf_str space = { "\xef\x00\x12\x06\xda\xdc\x5f\x6d"
                                          "\xa1\x5f\x33\x59\xe5\x77\xd4\xe5",
                                          16 };

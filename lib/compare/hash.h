@@ -18,7 +18,7 @@
 enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor);
 
 /* The digests of count tensors, which should be sorted with the largest first.
- * That of tensor i is written at i times the kind's size; the rest of digests
+ * Tensor i's digest is written at i times the kind's size; the rest of digests
  * is not changed. */
 enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
                             const uint32_t *tensor, size_t count,

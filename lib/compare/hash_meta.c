@@ -2,7 +2,7 @@
  *
  * hash_meta.c - the digest of a model's metadata
  *
- * Like the model's digest, it is that of lines, one for each key, so that it
+ * Like the model's digest, it covers lines, one for each key, so that it
  * depends neither on the order of the keys nor on how the file is laid out.
  * What only says how it is laid out is left out: general.alignment, and which
  * shard of how many a file is.  In a folder of Hugging Face's format,
@@ -21,7 +21,7 @@
 #include "lib/model/nearby.h"
 #include "lib/model/steady.h"
 
-/* The type of a file next to a model, after those of values. */
+/* The type of a file next to a model, after the types of values. */
 #define TYPE_FILE (MF_VALUE_MIXED + 1)
 
 #define TEMPLATES_MAX 64

@@ -15,7 +15,7 @@
 
 #include "lib/model/types.h"
 
-/* Below 2^63 numbers: their sum fits 128 bits, that of their squares 192. */
+/* Below 2^63 numbers: their sum fits 128 bits, the sum of their squares 192. */
 struct mf_integers {
     uint64_t count, zeros;
     uint64_t sum[2]; /* two's complement */

@@ -52,7 +52,7 @@ void mf_moments_doubles(struct mf_moments *sum, struct mf_batch *batch,
 /* Adds what is left in the batch. */
 void mf_moments_flush(struct mf_moments *sum, struct mf_batch *batch);
 
-/* Adds numbers that come after those of sum. */
+/* Adds numbers that come after the ones in sum. */
 void mf_moments_join(struct mf_moments *sum, const struct mf_moments *other);
 
 double mf_moments_mean(const struct mf_moments *sum);

@@ -2,9 +2,9 @@
  *
  * scaled.h - sums whose terms are out of the range of doubles
  *
- * The square of 1e300 is no double, nor is that of 1e-200.  Numbers like these
- * are brought near to 1 by a power of two before they are multiplied, and the
- * sum keeps the exponent.
+ * The squares of 1e300 and 1e-200 do not fit a double.  Numbers like these are
+ * brought near to 1 by a power of two before they are multiplied, and the sum
+ * keeps the exponent.
  */
 #ifndef MF_LIB_SCALED_H
 #define MF_LIB_SCALED_H

@@ -146,8 +146,8 @@ bool mf_derived_is_lowrank(const struct mf_derived *node,
 
 /* ---- compressed checkpoints ---- */
 
-/* The numbers of `bits` bits that each integer has, those of the lowest bits
- * first, as u8 in a new last dimension of `count` places. */
+/* The numbers of `bits` bits that each integer has, the lowest bits first, as
+ * u8 in a new last dimension of `count` places. */
 const struct mf_derived *mf_derive_unpack(const struct mf_derivation *,
                                           const struct mf_derived *node,
                                           unsigned bits, unsigned count);
@@ -187,7 +187,7 @@ const struct mf_derived *mf_derive_mxfp4_scales(const struct mf_derivation *,
 
 /* ---- what becomes of nodes ---- */
 
-/* Whether its bytes are those of a whole tensor of the model, and which. */
+/* Whether it has the bytes of a whole tensor of the model, and which. */
 bool mf_derived_is_plain(const struct mf_derived *node, size_t *record);
 
 /* Bytes of the node. */

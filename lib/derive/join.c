@@ -74,7 +74,7 @@ static uint64_t elements_from(const struct mf_derived *node, uint32_t axis)
     return count;
 }
 
-/* The shape is checked, and elements of each member's part are those of its
+/* The shape is checked, and each member's part has the elements of its
  * dimensions from `axis` on. */
 static const struct mf_derived *
 make(const struct mf_derivation *d, const struct mf_shape *shape, uint32_t axis,

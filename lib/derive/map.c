@@ -112,8 +112,8 @@ static void compute(const struct map *map, float *x, size_t count)
     }
 }
 
-/* Numbers of the type below at `from` become those of the node; `into` may be
- * the same place or one before. */
+/* Numbers of the type below at `from` become the node's; `into` may be the same
+ * place or one before. */
 static void convert(const struct map *map, const uint8_t *from, uint8_t *into,
                     uint64_t count)
 {

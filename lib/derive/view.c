@@ -135,7 +135,8 @@ static bool in_blocks(const struct mf_derivation *d,
 }
 
 /* Gives each new dimension its stride, where new and old dimensions can be
- * paired group by group, such that those of an old group are one in memory. */
+ * paired group by group, such that the dimensions of an old group are one in
+ * memory. */
 static bool regroup(const struct layout *old, struct layout *out)
 {
     struct mf_axis axis[MF_DERIVED_RANK];

@@ -17,8 +17,8 @@ struct mf_view {
     struct mf_derived node;
     const struct mf_derived *below;
     uint64_t offset;
-    uint32_t rank; /* of axis: those of one place are left out, and
-                      those that are one in memory are put together */
+    uint32_t rank; /* of axis: dimensions of one place are left out, and
+                      dimensions that are one in memory are put together */
     struct mf_axis axis[];
 };
 

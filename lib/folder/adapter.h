@@ -27,14 +27,14 @@ enum mf_adapter_part {
 struct mf_adapter_entry {
     struct mf_str name; /* of what it changes, in the model */
     enum mf_adapter_part part;
-    bool embedding; /* its matrices are those of the transposed one */
+    bool embedding; /* its matrices belong to the transposed one */
     bool used;      /* for the caller */
 };
 
 struct mf_adapter {
     struct mf_model *model;
     struct mf_arena *arena;
-    bool gguf;              /* names are those of GGUF */
+    bool gguf;              /* names are GGUF's */
     struct mf_node *config; /* adapter_config.json; NULL: there is none */
     struct mf_adapter_entry *entry; /* one for each of the model's tensors */
     uint32_t *order;                /* of them, by name and part */

@@ -3,9 +3,9 @@
  * adapter_check.c - what is wrong with a LoRA adapter
  *
  * For GGUF the judge is llama.cpp's loader: an error is what it refuses, what
- * ends it, or what makes every token NaN.  For a folder it is PEFT, which
- * fails where a rank is not that of its configuration, and passes over tensors
- * that it does not know.
+ * ends it, or what makes every token NaN.  For a folder it is PEFT, which fails
+ * where a rank differs from its configuration, and passes over tensors that it
+ * does not know.
  */
 #include <math.h>
 #include <stdio.h>
@@ -52,11 +52,12 @@ static void check_alpha(struct mf_index *index)
     const struct mf_meta *alpha = mf_index_meta(index, ALPHA);
 
     if (!alpha || (alpha->type == MF_VALUE_F32 && alpha->number.f64 == 0))
-        mf_index_note(index, 0, MF_WARNING, MF_RULE_ADAPTER_CONFIG,
-                      alpha ? alpha->span.offset : MF_NO_OFFSET,
-                      "'" ALPHA "' is %s: changes are added as they are, not "
-                      "divided by the rank",
-                      alpha ? "0" : "missing");
+        mf_index_note(
+            index, 0, MF_WARNING, MF_RULE_ADAPTER_CONFIG,
+            alpha ? alpha->span.offset : MF_NO_OFFSET,
+            "'" ALPHA
+            "' is %s: changes are added unscaled, not divided by the rank",
+            alpha ? "0" : "missing");
     else if (alpha->type != MF_VALUE_F32)
         note_meta(index, alpha, ALPHA, "is not an f32");
     else if (!isfinite(alpha->number.f64))

@@ -31,7 +31,7 @@ static bool is_own(const struct mf_model *model, const char *name)
     return false;
 }
 
-/* Whether the name is that of a shard, with the prefix and suffix of a shard of
+/* Whether the name belongs to a shard, with the prefix and suffix of a shard of
  * the model. */
 static bool is_alike(const struct mf_model *model, const char *name)
 {
@@ -165,7 +165,7 @@ static void check_types(const struct mf_model *model, struct mf_index *index)
     odd = other_count == 1;
     mf_index_note(index, (uint32_t)at[odd], MF_WARNING, MF_RULE_SHARD_UNLIKE,
                   MF_NO_OFFSET,
-                  "all matrices of this shard are of type %s, those of other "
+                  "all matrices of this shard are of type %s, in other "
                   "shards of type %s",
                   mf_types[odd ? other : usual].name,
                   mf_types[odd ? usual : other].name);

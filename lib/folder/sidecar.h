@@ -40,12 +40,12 @@ bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
 #define MF_SIDECAR_MAX           ((uint64_t)64 * 1024 * 1024)
 #define MF_SIDECAR_TOKENIZER_MAX ((uint64_t)256 * 1024 * 1024)
 
-/* Opens a file that somebody wrote for a model, wherever it is; FILE-LIMIT if
- * it is too large. */
+/* Opens a file written for a model, in any folder; FILE-LIMIT if it is too
+ * large. */
 enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
                                  struct mf_source *out);
 
-/* The same for one next to the model; path is that of a sibling. */
+/* The same for one next to the model; path is a sibling's. */
 enum mf_status mf_sidecar_beside(const struct mf_model *model, const char *path,
                                  struct mf_source *out);
 
@@ -60,9 +60,9 @@ enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
 enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,
                                 enum mf_status status);
 
-/* The whole file as nodes in the arena, at most `limit` bytes of it: one that
- * somebody wrote by hand, never a vocabulary.  *root is NULL where there is no
- * such file. */
+/* The whole file as nodes in the arena, at most `limit` bytes of it: a file
+ * written by hand, never a vocabulary.  *root is NULL where there is no such
+ * file. */
 enum mf_status mf_sidecar_tree(const struct mf_model *model,
                                struct mf_arena *arena, const char *name,
                                uint64_t limit, struct mf_node **root);

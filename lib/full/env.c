@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * env.c - makes envs: with all formats and codecs, or those of the program
+ * env.c - makes envs: with all formats and codecs, or the program's choice
  */
 #include "lib/full/full.h"
 

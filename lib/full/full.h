@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * full.h - what an env knows: all formats and codecs, or those of the program
+ * full.h - what an env knows: all formats and codecs, or the program's choice
  *
  * The room full/ is where envs are made.  In: options, and features that a
  * program names.  Out: an env with tables of formats and codecs.  It knows no

@@ -16,7 +16,7 @@ struct mf_given {
     struct mf_byte_source first;
     char *name; /* of the first */
     size_t name_size;
-    atomic_flag reading; /* somebody is, where only one may */
+    atomic_flag reading; /* set while a thread reads, where only one may */
 };
 
 /* A file of the set that is open. */

@@ -3,8 +3,8 @@
  * given.h - bytes that a program brings, and the files next to them
  *
  * A set of them is what one struct mf_byte_source of the program leads to: the
- * file that it is itself, and those that it opens by their names.  Nothing of
- * such a set is looked for on the disk.
+ * file that it is itself, and those that it opens by their names.  Files of
+ * such a set are never looked up on the disk.
  */
 #ifndef MF_LIB_GIVEN_H
 #define MF_LIB_GIVEN_H

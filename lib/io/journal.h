@@ -19,11 +19,11 @@
  * which order or in which units the kernel and the disk wrote.
  *
  * Two earlier designs failed.  One kept no journal for changes within a page
- * and cut larger ones at multiples of 512 bytes, trusting that disks write
- * a sector completely; a kill between two writes left a sector that was
- * neither.  And any program that opened a model finished the edit it found:
- * then a journal that somebody planted made `info` rewrite the model.  Now
- * readers never write, and only an editor that has the lock finishes an edit.
+ * and cut larger ones at multiples of 512 bytes, trusting that disks write a
+ * sector completely; a kill between two writes left a sector that was neither.
+ * And any program that opened a model finished the edit it found: then a
+ * planted journal made `info` rewrite the model.  Now readers never write, and
+ * only an editor that has the lock finishes an edit.
  *
  * Whether a journal that is found can be trusted is decided in
  * lib/model/pending.h, which can tell the header of a model from its data.
@@ -98,10 +98,10 @@ struct mf_journal_edit {
     void *user;
 };
 
-/* Whether an edit can have a journal that all readers of the file will trust
- * and nobody else can read.  It cannot where the file's owner is another user
- * (unless we are root), where the journal's name would be too long, or where
- * the edit is too large.  Then the file is rewritten as a whole. */
+/* Whether an edit can have a journal that all readers of the file trust and
+ * that no other user can read.  It cannot where the file's owner is another
+ * user (unless we are root), where the journal's name would be too long, or
+ * where the edit is too large.  Then the file is rewritten as a whole. */
 bool mf_journal_possible(const struct mf_lock *lock,
                          const struct mf_journal_edit *edit);
 
@@ -134,8 +134,8 @@ void mf_journal_forget(int folder, const char *name, const struct stat *mark);
 /* ---- trust ---- */
 
 /* The permission bits for group and others that a journal may have next to the
- * file that is open as fd, so that it is open to nobody whom the file is not
- * open to.  group: the journal's. */
+ * file that is open as fd, so that it is open only to users who may open the
+ * file.  group: the journal's. */
 mode_t mf_journal_mode(int fd, const struct stat *status, gid_t group);
 
 #endif

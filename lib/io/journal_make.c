@@ -3,15 +3,15 @@
  * journal_make.c - the journal of an edit is made
  *
  * It is written under a temporary name and renamed when it is whole, synced and
- * has its final owner and mode: whoever finds a journal by its name finds all
- * of it.  The folder is synced after that, because a name that is not on the
- * disk is no protection for the bytes that change next.
+ * has its final owner and mode: a journal under its final name is complete.
+ * The folder is synced after that, because a name that is not on the disk is no
+ * protection for the bytes that change next.
  *
  * A neighbour in the folder could use the journal in two ways.  It shows parts
- * of the file, so nobody may read it who may not read the file; it starts with
+ * of the file, so only users who may read the file may read it; it starts with
  * 0600 and gets at most the file's bits.  And its bytes end up in the file, so
- * nobody may write it, or put another file under its name, who could not write
- * the file; O_EXCL, O_NOFOLLOW and RENAME_NOREPLACE never touch what another
+ * only users who could write the file may write it, or put another file under
+ * its name; O_EXCL, O_NOFOLLOW and RENAME_NOREPLACE never touch what another
  * user has put there, and readers trust only the owners listed in pending.c.
  */
 #include "lib/io/journal_parts.h"

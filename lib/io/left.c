@@ -3,7 +3,7 @@
  * left.c - files that a process left next to an output when it was killed
  *
  * A temporary file has the number of its process in its name (temporary.c).
- * Where no process has that number any more, nobody will ever finish the file.
+ * Where no process has that number any more, the file will never be finished.
  * It is found here, and never removed: on a file system that other machines
  * write to as well, the process may run there.
  */

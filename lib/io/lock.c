@@ -3,12 +3,12 @@
  * lock.c - a file that only this process may edit
  *
  * flock locks a file, not a name, so the order is: open, lock, and only then
- * look at the name.  While we waited for the lock, its owner may have renamed
- * a new file over the name; ours is then a file without a name, and an edit of
- * it would be lost.  So after locking, the path is followed once more.  If it
+ * look at the name.  While we waited for the lock, its owner may have renamed a
+ * new file over the name; ours is then a file without a name, and an edit of it
+ * would be lost.  So after locking, the path is followed once more.  If it
  * leads elsewhere the lock is dropped and all begins again with the new file.
- * When it leads to the locked file, nobody who respects the lock can replace
- * it any more.
+ * When it leads to the locked file, no program that respects the lock can
+ * replace it any more.
  *
  * Not a lock file next to the model: it stays behind after a kill, it
  * needs rights that reading and writing the model does not, and two names of

@@ -2,8 +2,8 @@
  *
  * sha.h - SHA-1 and SHA-256 by the system's libcrypto, loaded when needed
  *
- * Building needs nothing of OpenSSL, and a program that uses neither digest
- * runs without it.
+ * Building does not need OpenSSL, and a program that uses neither digest runs
+ * without it.
  */
 #ifndef MF_LIB_SHA_H
 #define MF_LIB_SHA_H
@@ -16,8 +16,8 @@ struct mf_sha {
     bool failed; /* a call of libcrypto has failed */
     size_t size; /* of the digest */
     /* From OpenSSL's manual SHA256_Init(3).  These calls allocate nothing;
-     * those of EVP_DigestInit(3) load a configuration and providers first,
-     * which take 80 KB that no limit of the env's would know of. */
+     * EVP_DigestInit(3) would load a configuration and providers first, which
+     * take 80 KB outside of the env's limits. */
     int (*begin)(void *state);
     int (*update)(void *state, const void *bytes, size_t size);
     int (*end)(unsigned char *out, void *state);

@@ -6,7 +6,7 @@
 
 void mf_sink_init(struct mf_sink *sink, struct mf_env *env)
 {
-    /* Not the buffer: nothing of it is handed on that was not put. */
+    /* Not the buffer: no byte of it is written that was not put. */
     sink->env = env;
     sink->write = NULL;
     sink->span = NULL;

@@ -33,8 +33,8 @@ bool mf_fd_read(int fd, uint64_t offset, void *bytes, size_t size)
     return true;
 }
 
-/* Replaces those of the size bytes read at offset that the overlay has; false
- * with errno set if it cannot be read. */
+/* Replaces the bytes read at offset that the overlay has; false with errno set
+ * if it cannot be read. */
 static bool apply_overlay(const struct mf_overlay *overlay, uint64_t offset,
                           uint8_t *buffer, size_t size)
 {

@@ -4,9 +4,9 @@
  *
  * A source only reads.  Nothing here can reach code that writes, locks or
  * removes files; tests/project/layers.t checks the object for that.  Where an
- * interrupted edit left a file half old and half new, whoever opens a model by
- * its path finds the journal (lib/model/pending.c) and gives the source an
- * overlay: spans whose bytes are read from the journal instead.
+ * interrupted edit left a file half old and half new, opening a model by its
+ * path finds the journal (lib/model/pending.c) and gives the source an overlay:
+ * spans whose bytes are read from the journal instead.
  *
  * No mmap: a file that shrinks while it is read must be an error with an
  * offset, never a signal in the program that embeds the library.
@@ -64,7 +64,7 @@ struct mf_source_ops {
 
 struct mf_source {
     const struct mf_source_ops *ops;
-    const char *name; /* for messages; owned by whoever opened the source */
+    const char *name; /* for messages; owned by the opener */
     uint64_t size;
     struct mf_source_times times; /* when it was opened */
     int fd;                       /* of a file, else -1 */

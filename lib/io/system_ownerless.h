@@ -3,8 +3,7 @@
  * system_ownerless.h - POSIX where there is one user, and no limit is known:
  * for system_wasi.h and system_windows.h
  *
- * Whoever is asked for is number 0, and what sets an owner or a mode has
- * nothing to do.
+ * Every user is number 0, and what sets an owner or a mode has nothing to do.
  */
 #ifndef MF_LIB_SYSTEM_OWNERLESS_H
 #define MF_LIB_SYSTEM_OWNERLESS_H

@@ -4,8 +4,8 @@
  *
  * A module reaches the folders that the host has opened for it, and no others;
  * without any it still opens models from memory and through functions of the
- * program.  Nobody else is known who could edit a file at the same time: a lock
- * is given at once, and docs/ports.md says so.
+ * program.  No other process is known that could edit a file at the same time:
+ * a lock is given at once, and docs/ports.md says so.
  */
 #include "lib/io/system.h"
 

@@ -2,8 +2,8 @@
  *
  * system_wasi.h - what WASI lacks of POSIX, under the names of POSIX
  *
- * There is one user and one process, and files have no permissions: whoever is
- * asked for is number 0, and what sets an owner or a mode has nothing to do.
+ * There is one user and one process, and files have no permissions: every user
+ * is number 0, and what sets an owner or a mode has nothing to do.
  */
 #ifndef MF_LIB_SYSTEM_WASI_H
 #define MF_LIB_SYSTEM_WASI_H

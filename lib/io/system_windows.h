@@ -42,7 +42,7 @@ struct mf_windows_stat {
 #undef NAME_MAX
 #define NAME_MAX 255
 
-/* Flags that the system has no need of, above those of the C library. */
+/* Flags that the system does not need, above the C library's. */
 #define O_DIRECTORY 0x01000000
 #define O_NOFOLLOW  0
 #define O_CLOEXEC   0

@@ -53,9 +53,9 @@ static bool rename_as_posix(const WCHAR *from, const WCHAR *to, bool replace)
 }
 
 /* Where the file system does not know that, by the call that all have: it
- * replaces only what nobody has open.  For the rest there is ReplaceFile, which
- * gives the old file another name first; between its two steps nothing has the
- * name. */
+ * replaces only a file that no program has open.  For the rest there is
+ * ReplaceFile, which gives the old file another name first; between its two
+ * steps nothing has the name. */
 bool mf_windows_rename(int folder, const char *from, int to_folder,
                        const char *to, bool replace)
 {

@@ -29,7 +29,7 @@
 /* How a file that is not whole yet is called, and what becomes of one that is
  * there already. */
 enum mf_partial {
-    MF_PARTIAL_NONE,   /* a temporary file, whose name nobody can know */
+    MF_PARTIAL_NONE,   /* a temporary file, with an unpredictable name */
     MF_PARTIAL_NEW,    /* a partial file; one that we left is removed first */
     MF_PARTIAL_FORCED, /* likewise, but whatever has its name is removed */
     MF_PARTIAL_KEPT,   /* the one that was kept goes on */

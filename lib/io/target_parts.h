@@ -14,7 +14,7 @@
 #include "lib/io/target.h"
 
 /* "'path' cannot be WHAT at OFFSET: errno's text".  The offset is one in the
- * target, unlike that of struct mf_error; MF_NO_OFFSET leaves it out. */
+ * target, unlike struct mf_error's; MF_NO_OFFSET leaves it out. */
 enum mf_status mf_target_fail(struct mf_env *env,
                               const struct mf_target *target, uint64_t offset,
                               const char *what);

@@ -2,12 +2,12 @@
  *
  * temporary.c - files that are not whole yet, which an abrupt end removes
  *
- * A signal may end the program while the library is in a slow fsync.  Nobody
- * returns from that call to clean up, so a timer's handler does it, by
- * mf_env_abandon: it may run between any two instructions of another thread,
- * and may call nothing that is not async-signal-safe (unlinkat is; malloc and
- * stdio are not).  Hence a linked list without memory of its own, whose links
- * are atomic: each single store leaves it whole.
+ * A signal may end the program while the library is in a slow fsync.  That call
+ * does not return to clean up, so a timer's handler does it, by mf_env_abandon:
+ * it may run between any two instructions of another thread, and may call
+ * nothing that is not async-signal-safe (unlinkat is; malloc and stdio are
+ * not).  Hence a linked list without memory of its own, whose links are atomic:
+ * each single store leaves it whole.
  *
  * Creating a file and listing it are two steps: callers hold back signals
  * around both.  A kill cannot be held back; the temporary file then stays.  It

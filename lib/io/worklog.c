@@ -185,8 +185,8 @@ static enum mf_status create(struct mf_worklog *log)
     return MF_OK;
 }
 
-/* The log is ours once it is locked and still has its name: whoever had it
- * before may have removed it meanwhile.  *here: false where that happened. */
+/* The log is ours once it is locked and still has its name: its former owner
+ * may have removed it meanwhile.  *here: false where that happened. */
 static enum mf_status lock(struct mf_worklog *log, bool *here)
 {
     struct stat status, there;
@@ -414,7 +414,7 @@ void mf_worklog_keep(struct mf_worklog *log)
     mf_temporary_strike_off(log->env, &log->temporary);
 }
 
-/* The lock is given up last: whoever waits for it finds the name gone. */
+/* The lock is given up last: a waiting process finds the name gone. */
 void mf_worklog_close(struct mf_worklog *log)
 {
     if (!log->kept && log->fd >= 0)

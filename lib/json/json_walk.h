@@ -9,11 +9,11 @@
 
 #define MF_PATH_MAX 127
 
-/* A value's first token.  The path is that of its keys and numbers, as in
+/* A value's first token.  The path consists of its keys and numbers, as in
  * "model.vocab" or "added_tokens.3.id", "" for the outermost; one that is too
- * long, or whose keys hold dots, begins with or has a "?".  Who takes an array
- * or object to its end, as mf_json_skip does, sees nothing of what is in it.
- * A string may be read or left. */
+ * long, or whose keys hold dots, begins with or has a "?".  A caller that takes
+ * an array or object to its end, as mf_json_skip does, does not see its
+ * content. A string may be read or left. */
 typedef enum mf_status mf_json_visit(void *user, const char *path,
                                      enum mf_json_token token);
 

@@ -22,7 +22,7 @@
 #define MF_X86_64
 #endif
 
-/* A pattern of bits: those of mask are as in value. */
+/* A pattern of bits: the bits of mask are as in value. */
 struct mf_bits {
     uint64_t mask, value;
 };
@@ -57,8 +57,8 @@ typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
 
 mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
 
-/* A part of a product: rows of b, each of so many ranks, and as many rows of a,
- * whose columns and those of the sums are stride floats apart. */
+/* A part of a product: rows of b, each of so many ranks, and as many rows of a.
+ * Columns of a and of the sums are stride floats apart. */
 struct mf_product_size {
     size_t rows, columns, ranks, stride;
 };

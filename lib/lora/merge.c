@@ -52,7 +52,7 @@ static enum mf_status check_config(const struct mf_lora *lora)
         const char *key, *why;
     } flags[] = {
         { "use_dora", "rows have lengths of their own, which are not merged" },
-        { "use_qalora", "A is of groups of columns, which is not merged" },
+        { "use_qalora", "A has groups of columns, which cannot be merged" },
     };
     const struct mf_node *config = lora->adapter.config;
     const struct mf_node *type = mf_node_at(config, "peft_type");
@@ -67,8 +67,7 @@ static enum mf_status check_config(const struct mf_lora *lora)
             return refuse(lora, mf_node_at(config, flags[i].key), flags[i].why);
     if (changes_model(begin))
         return refuse(lora, begin,
-                      "the adapter is not for the model as it is "
-                      "published");
+                      "the adapter is not for the published model");
     if (layers && layers->kind != MF_NODE_NULL)
         return refuse(lora, layers,
                       "the adapter is for a model with more "

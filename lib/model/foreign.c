@@ -2,7 +2,8 @@
  *
  * foreign.c - naming files that are not models
  *
- * "Not a model file" helps nobody who has just downloaded an error page.
+ * "Not a model file" does not help a user who has just downloaded an error
+ * page.
  */
 #include "lib/model/foreign.h"
 

@@ -7,7 +7,7 @@
 
 #include "lib/model/format.h"
 
-/* True where the head is that of a known foreign format: sets out->format and
+/* True if the head belongs to a known foreign format: sets out->format and
  * out->note, and leaves the rest. */
 bool mf_foreign_detect(const struct mf_head *head, struct mf_detection *out);
 

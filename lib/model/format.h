@@ -134,8 +134,8 @@ struct mf_format {
     enum mf_status (*value_next)(struct mf_values *values,
                                  struct mf_value *out);
 
-    /* Whether the bytes of an array's span are those of GGUF 3 in a
-     * little-endian file: its element type, count and elements.  NULL: never.
+    /* Whether the bytes of an array's span are as in GGUF 3 in a little-endian
+     * file: its element type, count and elements.  NULL: never.
      */
     bool (*value_is_plain)(const struct mf_detection *kind,
                            const struct mf_meta *array);
@@ -157,15 +157,15 @@ struct mf_format {
     /* The name of a file_type number; NULL where it has none.  May be NULL. */
     const char *(*file_type_name)(uint64_t file_type);
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
-    /* What GGUF's keys of a tokenizer begin with; NULL: metadata has none of
-     * these. */
+    /* What GGUF's keys of a tokenizer begin with; NULL: metadata has no such
+     * keys. */
     const char *tokenizer;
 };
 
 #define MF_NO_TYPE_ID UINT32_MAX
 
-/* Those of these formats that can be written, for a message: "gguf, apr or
- * safetensors", or ".gguf, .apr or .safetensors". */
+/* The formats that can be written, for a message: "gguf, apr or safetensors",
+ * or ".gguf, .apr or .safetensors". */
 void mf_formats_text(const struct mf_format *const *formats, bool suffixes,
                      char *out, size_t room);
 

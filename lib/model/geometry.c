@@ -427,8 +427,8 @@ static void check_shard(struct mf_index *index, struct mf_part *part,
         check_order(index, part, layout);
 }
 
-/* Counts the tensors of each storage; those of one that cannot be read cannot
- * be read, either. */
+/* Counts the tensors of each storage; if a storage cannot be read, neither can
+ * its tensors. */
 static void count_storages(struct mf_index *index)
 {
     for (size_t i = 0; i < index->tensor_count; i++) {

@@ -83,7 +83,7 @@ enum mf_layout {
                          for */
 };
 
-/* An error about the tensor with this name, which is that of its record. */
+/* An error about the tensor with this name, as in its record. */
 struct mf_damage {
     const char *name;
     enum mf_rule rule;
@@ -212,8 +212,8 @@ void mf_index_note_duplicate(struct mf_index *index,
 /* Builds the tables that find rows by name, and reports duplicates. */
 enum mf_status mf_index_build_names(struct mf_index *index);
 
-/* Builds that of the tensors again.  Stops at the first whose name another one
- * has, with the rows of both; else they are MF_NOT_FOUND. */
+/* Builds the table of the tensors again.  Stops at the first whose name another
+ * one has, with the rows of both; else they are MF_NOT_FOUND. */
 enum mf_status mf_index_rename(struct mf_index *index, size_t *first,
                                size_t *second);
 

@@ -11,7 +11,7 @@
 #include "lib/base/kept.h"
 
 /* Threads that read tensors share the env of the model, and one that gets no
- * memory says so by errno: the error is for whoever asked for the read. */
+ * memory says so by errno: the caller of the read reports the error. */
 static void *resize(struct mf_env *env, void *block, size_t old, size_t size)
 {
     struct mf_error before;

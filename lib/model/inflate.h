@@ -7,7 +7,7 @@
  * like all others.
  *
  * A build with MF_NO_ZLIB unpacks nothing: members that are compressed are a
- * finding of their archive, and nobody gets here.
+ * finding of their archive, and this is never called.
  */
 #ifndef MF_LIB_INFLATE_H
 #define MF_LIB_INFLATE_H

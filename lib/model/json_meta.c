@@ -202,8 +202,8 @@ static enum mf_status text_event(struct mf_values *values, struct mf_value *out)
     return MF_OK;
 }
 
-/* Type and count of a JSON array are known only at its end; those of the
- * outermost one were found when the model was opened. */
+/* Type and count of a JSON array are known only at its end; for the outermost
+ * one they were found when the model was opened. */
 static void begin_event(const struct mf_values *values, enum mf_value_type type,
                         struct mf_value *out)
 {

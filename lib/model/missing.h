@@ -5,7 +5,7 @@
  * A member of an archive can be damaged, and a tensor of a kind that is not
  * read.  The others are read all the same, and what is missing is kept here by
  * name: else two files that differ in nothing but these would be called the
- * same.  Whoever answers for all of a model asks mf_missing_refuse first.
+ * same.  Code whose answer covers a whole model calls mf_missing_refuse first.
  *
  * A tensor that is listed although its data cannot be read is not here: it has
  * MF_TENSOR_DAMAGED.
@@ -21,8 +21,8 @@ struct mf_missing_table {
     struct mf_missed *row;
     size_t count, room;
     size_t skipped; /* rows after those: the caller does not want them */
-    size_t rest;    /* number of a row that is for all that follows it, too, or
-                       0: nobody knows what that would be called */
+    size_t rest;    /* number of a row that also stands for everything after it,
+                       whose names are unknown, or 0 */
     bool allowed;   /* mf_open_options.allow_missing */
 };
 

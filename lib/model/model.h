@@ -13,12 +13,12 @@
  * - Bytes that cannot be read any further end opening with an error; any other
  *   fault is a finding, kept with the model, so that a damaged file can still
  *   be inspected.
- * - Once a model is open, nobody computes an offset or parses a header again,
+ * - Once a model is open, no code computes an offset or parses a header again,
  *   except to stream a value that was left in the file.
  * - A tensor without MF_TENSOR_DAMAGED lies within its file, has the size of
  *   its type and shape, and overlaps no other.
- * - Metadata is the first shard's.  That of later shards is kept apart, only to
- *   be compared with it.
+ * - Metadata is the first shard's.  Metadata of later shards is kept apart,
+ *   only to be compared with it.
  * - Memory is bounded by what was read, not by what a header claims.
  * - Opening never changes a file.  If an edit was interrupted, its journal is
  *   read as an overlay (pending.h).
@@ -91,18 +91,19 @@ enum mf_status mf_model_open_view(struct mf_env *env, const char *name,
                                   const struct mf_open_options *options,
                                   struct mf_model **out);
 
-/* The file has the tensor's numbers in big-endian order; those of an unknown
- * type, too, which nobody can turn around. */
+/* The file has the tensor's numbers in big-endian order; also if its type is
+ * unknown, which cannot be swapped. */
 bool mf_record_is_swapped(const struct mf_model *model,
                           const struct mf_record *record);
 
 /* Where the source of the tensor's shard has its bytes as a little-endian file
- * has them.  Those of an unknown type are where and as the file has them. */
+ * has them.  The bytes of an unknown type are where and as the file has
+ * them. */
 uint64_t mf_record_data(const struct mf_model *model,
                         const struct mf_record *record);
 
-/* MF_ERR_UNSUPPORTED, after mf_fail, for one that nobody can turn around: those
- * who ask what its bytes mean, not what they are. */
+/* MF_ERR_UNSUPPORTED, after mf_fail, for one that cannot be swapped: for
+ * callers that need values, not the file's bytes. */
 enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor);
 
 /* Counts the tensors, their elements and bytes, for mf_model_info. */

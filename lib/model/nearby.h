@@ -24,8 +24,7 @@ bool mf_nearby_on_disk(const struct mf_model *model);
 enum mf_status mf_nearby_open_own(struct mf_model *model, const char *path,
                                   struct mf_source *out, bool *is_folder);
 
-/* Opens a file next to the model; path is that of a sibling
- * (mf_path_sibling). */
+/* Opens a file next to the model; path is a sibling's (mf_path_sibling). */
 enum mf_status mf_nearby_open(const struct mf_model *model, const char *path,
                               struct mf_source *out);
 

@@ -9,9 +9,9 @@
  *   a marked shard  GGUF's split.no and split.count: all shards, by their
  *                   numbered names
  *   any other file  that file.  A shard of safetensors looks like a whole
- *                   model, so whoever writes whole models passes
+ *                   model, so callers that write whole models pass
  *                   MF_SHARDS_BY_NAME: then the shards of the list that names
- *                   this file, or those that its name counts
+ *                   this file, or the shards that its name counts
  *
  * The first file has to be opened to know which.  If it turns out to be one of
  * several, it is closed and all are opened again in order, so that shard 1 is

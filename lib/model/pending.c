@@ -5,11 +5,13 @@
  * Three questions are answered in order, and each can end the search:
  *
  *   may it be trusted?   take(): a regular file of one name, owned by the
- * file's owner, root or the caller, open to nobody to whom the file is not what
- * does it mean?   judge(): the file's bytes are compared with its old and new
- * ones, byte by byte, so that it does not matter in which order or pieces the
- * system wrote them is it an edit?       fits(): only the header and a checksum
- * at the end may change, in the file as it was and as it will be
+ *                        file's owner, root or the caller, open only to users
+ *                        who may open the file
+ *   what does it mean?   judge(): the file's bytes are compared with its old
+ *                        and new ones, byte by byte, so that it does not
+ *                        matter in which order or pieces the system wrote them
+ *   is it an edit?       fits(): only the header and a checksum at the end may
+ *                        change, in the old file and in the new one
  *
  * An editor may finish and remove the journal at any moment while a reader is
  * here, so after each look the name is checked again, and if it changed the

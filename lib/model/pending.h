@@ -7,8 +7,8 @@
  * finishes the interrupted edit, then makes its own.
  *
  * A journal decides what is read, and what is written to the file.  It is
- * trusted only if nobody can have created it who could not change the file
- * itself: an attacker who may write to the folder must not gain more than that.
+ * trusted only if whoever could create it could also change the file: an
+ * attacker who may write to the folder must not gain more than that.
  */
 #ifndef MF_LIB_PENDING_H
 #define MF_LIB_PENDING_H

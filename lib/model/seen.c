@@ -3,7 +3,7 @@
  * seen.c - files that were read next to a model, and are no longer open
  *
  * A tokenizer.json is parsed long before its model is written.  If it is edited
- * meanwhile, the output has what was in it before, and nobody notices.
+ * meanwhile, the output has its old content, unnoticed.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * shards.c - adding one file to a model that is being opened
  *
  * Each file goes the same way, first or fifth: its head is read and the format
- * detected, the format and version are compared with those of the first file,
- * and the format's parser adds its rows to the index.  Which files those are
- * is decided in open_path.c and by what it calls: a model's own path, numbered
- * names (split.c), a list (index_json.c).
+ * detected, the format and version are compared with the first file's, and the
+ * format's parser adds its rows to the index.  Which files those are is decided
+ * in open_path.c and by what it calls: a model's own path, numbered names
+ * (split.c), a list (index_json.c).
  *
  * Two things are easy to get wrong.  The model owns a source from the moment
  * it is given to mf_model_add_source, so that every error path closes it

@@ -28,8 +28,8 @@ enum mf_status mf_model_open_split(struct mf_model *model, const char *path);
  * else those that its name counts. */
 enum mf_status mf_model_open_numbered(struct mf_model *model, const char *path);
 
-/* For whoever writes a whole model: an error if the model is one shard whose
- * name does not lead to the others. */
+/* For callers that write a whole model: an error if the model is one shard
+ * whose name does not lead to the others. */
 enum mf_status mf_model_require_complete(const struct mf_model *model);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * llama.cpp's convention for models of several files (MF_SHARDING_NUMBERED):
  * split.no counts from 0, split.count is the number of files, and
- * split.tensors.count that of the tensors in all of them.  A parser of such a
+ * split.tensors.count the number of tensors in all of them.  A parser of such a
  * format passes every metadata key through mf_split_key, in the order of the
  * file, and calls mf_split_finish after the last.
  */

@@ -6,7 +6,7 @@
 
 #include "lib/base/str.h"
 
-/* The file as it is now; nothing of it is closed with it. */
+/* The file as it is now; which closes nothing. */
 static struct mf_source reopened(const struct mf_source *source)
 {
     struct mf_source now;
@@ -143,7 +143,7 @@ enum mf_status mf_shard_error(struct mf_env *env, const struct mf_model *model,
     return mf_error_about(env, model->file[shard].path);
 }
 
-/* How often work is done for a file that somebody keeps touching. */
+/* How often work is done for a file that changes again and again. */
 #define ROUNDS 8
 
 bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,

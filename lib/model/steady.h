@@ -4,10 +4,9 @@
  *
  * A file's size and time of writing show most changes, but the time can be set
  * back.  The time of its last change of status cannot; but it also changes with
- * the file's mode, owner and names.  So where nothing else has changed, what
- * was read is read again, and compared: the header here, tensor data by whoever
- * used it.  As long as nothing touches a file, this costs one fstat(2) for
- * each.
+ * the file's mode, owner and names.  So if nothing else has changed, the bytes
+ * are read again and compared: the header here, tensor data by its users.  As
+ * long as nothing touches a file, this costs one fstat(2) for each.
  */
 #ifndef MF_LIB_STEADY_H
 #define MF_LIB_STEADY_H
@@ -25,8 +24,7 @@ enum mf_status mf_shard_error(struct mf_env *env, const struct mf_model *model,
 
 /* For a loop around work that reads these models, begun with `round` 0: whether
  * it has to be done (again).  False once it is done and the files are those
- * that were read, or after an error, which may be that somebody keeps touching
- * them.
+ * that were read, or after an error, such as files that change again and again.
  *
  *     for (unsigned round = 0; mf_steady_next(env, models, count, &round);)
  *         work(models);

@@ -98,9 +98,9 @@ enum mf_status mf_index_add_view(struct mf_index *index,
                                  const struct mf_stored_view *view,
                                  uint64_t *offset);
 
-/* Whether elements lie in the storage as they are read: strides of C order
- * (those of a dimension of 1 do not matter), and none is swapped.  Then no view
- * is needed. */
+/* Whether elements lie in the storage as they are read: strides of C order (a
+ * dimension of 1 may have any), and none is swapped.  Then no view is
+ * needed. */
 bool mf_stored_view_is_plain(const struct mf_stored_view *view);
 
 /* ---- for the index ---- */

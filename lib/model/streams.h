@@ -3,13 +3,13 @@
  * streams.h - reading anywhere in storages that are compressed
  *
  * A stream unpacks one storage from its start on.  A read takes the stream that
- * is nearest before its place and passes over what lies between; if none is,
- * one that nobody uses starts again.  So there are never more streams than
- * reads at one time, and each takes 48 KiB at most: zlib's 40, and 8 of input.
- * Threads that read one storage piece by piece wait for each other: what is
- * unpacked once is not unpacked again, and others work on what it contains.
- * A storage that would begin a third time is unpacked as a whole (unpacked.h):
- * so the work is linear, whatever the order of reads.
+ * is nearest before its place and passes over what lies between; otherwise an
+ * idle one starts again.  So there are never more streams than reads at one
+ * time, and each takes 48 KiB at most: zlib's 40, and 8 of input. Threads that
+ * read one storage piece by piece wait for each other: what is unpacked once is
+ * not unpacked again, and others work on what it contains. A storage that would
+ * begin a third time is unpacked as a whole (unpacked.h): so the work is
+ * linear, whatever the order of reads.
  */
 #ifndef MF_LIB_STREAMS_H
 #define MF_LIB_STREAMS_H

@@ -127,8 +127,8 @@ enum mf_status mf_tensor_turnable(const struct mf_model *model, size_t tensor)
     if (record->type != MF_TYPE_UNKNOWN || !mf_record_is_swapped(model, record))
         return MF_OK;
     return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->offset,
-                   "tensor '%s' has an unknown type in a big-endian file: "
-                   "nobody can tell what its little-endian bytes are",
+                   "tensor '%s' has an unknown type in a big-endian file: its "
+                   "little-endian bytes are unknown",
                    mf_record_name(record).text);
 }
 
@@ -172,9 +172,9 @@ static bool has_byte(const struct swapped *swapped, size_t at, uint64_t offset)
            offset - record->offset < record->size;
 }
 
-/* The tensor that has that byte: mostly that of the last read.  Sound ones do
- * not overlap, so else it is the last that begins there or before, but for
- * empty and damaged ones, of which a file may have a million. */
+/* The tensor that has that byte: mostly the one last read.  Sound ones do not
+ * overlap, so else it is the last that begins there or before, but for empty
+ * and damaged ones, of which a file may have a million. */
 static const struct mf_record *record_at(struct swapped *swapped,
                                          uint64_t offset)
 {

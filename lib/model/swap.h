@@ -5,9 +5,9 @@
  * Codecs, digests and all others that look at a tensor's bytes know one order.
  * So the source of a big-endian file has every tensor twice: where it lies in
  * the file, and at that offset with MF_SWAPPED_BIT, where the numbers in its
- * blocks are turned around while they are read.  Whoever wants what the bytes
- * mean asks mf_record_data for the place; whoever copies, checks or names bytes
- * of the file takes the record's own offset.
+ * blocks are turned around while they are read.  Code that needs values asks
+ * mf_record_data for the place; code that copies, checks or names bytes of the
+ * file takes the record's own offset.
  */
 #ifndef MF_LIB_SWAP_H
 #define MF_LIB_SWAP_H

@@ -3,8 +3,8 @@
  * dhat.c - writes a profile for the viewer of valgrind's DHAT
  *
  * Version 2 of its format, with a line for each point and each frame.  The keys
- * are those of valgrind's own files; times are in microseconds, where valgrind
- * counts instructions.
+ * are the same as in valgrind's own files; times are in microseconds, where
+ * valgrind counts instructions.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define SHORT_LIVED 10
 
 /* Rows of the table of frames: after the root, the one of blocks for whose
- * stack there was no memory, then those of the view. */
+ * stack there was no memory, then the view's. */
 #define NO_FRAME    1
 #define FIRST_FRAME 2
 
@@ -177,9 +177,9 @@ static bool is_profile(const char *path, off_t size)
     return is_one;
 }
 
-/* The name is usually a fixed one in the current folder, which may be somebody
- * else's: a link that was put there must not lead the profile elsewhere, a
- * device must not be written and a pipe must not be waited for, and only an
+/* The name is usually a fixed one in the current folder, which may belong to
+ * another user: a link that was put there must not lead the profile elsewhere,
+ * a device must not be written and a pipe must not be waited for, and only an
  * older profile is replaced without a question. */
 static enum mf_status check_old(struct mf_env *env, const char *path,
                                 struct stat *old)

@@ -5,7 +5,7 @@
  * DWARF 2 to 5, as gcc and clang write it: units with a tree of entries (of
  * which only the inlined calls are of interest here), and for each unit a
  * program that produces the table of its lines.  Names and numbers in comments
- * are those of the standard.  Damage makes names wrong or leaves them out; it
+ * come from the standard.  Damage makes names wrong or leaves them out; it
  * never reads outside a section.
  */
 #ifndef MF_LIB_DWARF_H

@@ -22,8 +22,8 @@ struct mf_objects {
 };
 
 /* Finds out which objects the addresses are in.  Addresses are given as they
- * are in the process, in ascending order; those of an object become as it was
- * linked.  False without memory. */
+ * are in the process, in ascending order; addresses in an object become as it
+ * was linked.  False without memory. */
 bool mf_objects_find(struct mf_env *env, struct mf_arena *arena,
                      const struct mf_addresses *addresses,
                      struct mf_objects *out);

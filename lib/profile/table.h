@@ -36,7 +36,7 @@ bool mf_ids_grow(struct mf_env *env, struct mf_ids *ids, const void *table,
 
 void mf_ids_release(struct mf_env *env, struct mf_ids *ids);
 
-/* A hash of size bytes, for keys that nobody chooses to collide. */
+/* A hash of size bytes, for keys that no attacker chooses. */
 uint64_t mf_ids_mix(const void *bytes, size_t size);
 
 #endif

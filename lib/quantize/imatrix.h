@@ -69,7 +69,7 @@ enum mf_status mf_imatrix_sums(const struct mf_imatrix *imatrix,
                                const struct mf_imatrix_entry *entry,
                                uint64_t first, float *out, size_t count);
 
-/* Counts of matrices, likewise; those of an old file are its calls. */
+/* Counts of matrices, likewise; for an old file its calls. */
 enum mf_status mf_imatrix_counts(const struct mf_imatrix *imatrix,
                                  const struct mf_imatrix_entry *entry,
                                  uint64_t first, float *out, size_t count);

@@ -3,7 +3,7 @@
  * imatrix_merge.h - several importance matrices as one
  *
  * Sums and counts are added entry by entry, in the order of the files: the
- * result is that of llama-imatrix, bit for bit.  Memory has the names and a few
+ * result is llama-imatrix's, bit for bit.  Memory has the names and a few
  * numbers of each entry; values are read, added and written in pieces.
  */
 #ifndef MF_LIB_IMATRIX_MERGE_H
@@ -22,7 +22,7 @@ struct mf_sum_part {
 struct mf_sum {
     struct mf_str name;
     size_t first, count;
-    uint64_t values, matrices; /* values are those of all matrices */
+    uint64_t values, matrices; /* values count all matrices */
     int64_t most;              /* largest count of a matrix */
     uint64_t unused;           /* matrices whose count is 0 */
 };

@@ -91,8 +91,8 @@ static enum mf_status sort_tensors(struct mf_draft *draft,
 
 /* ---- the file type of COPY ---- */
 
-/* A model without general.file_type gets that of most of its tensors, marked as
- * a guess: LLAMA_FTYPE_GUESSED. */
+/* A model without general.file_type gets the type of most of its tensors,
+ * marked as a guess: LLAMA_FTYPE_GUESSED. */
 #define GUESSED 1024
 
 static enum mf_status copied_file_type(struct mf_mix *mix,
@@ -273,8 +273,8 @@ static enum mf_status check_use(struct mf_env *env,
         return MF_OK;
     mf_decline(env, MF_REASON_IMATRIX_MISMATCH, MF_NO_OFFSET,
                "weighted 0 of %zu tensors: none of the %zu entries of the "
-               "importance matrix is for a tensor that is quantized; it may be "
-               "that of another model",
+               "importance matrix is for a tensor that is quantized; it may "
+               "belong to another model",
                result->changed, imatrix->count);
     env->error.file = MF_ERROR_IN_IMATRIX;
     return env->error.status;

@@ -20,15 +20,15 @@
  *
  * Invariants.
  *   - Only headers are read: everything is decided, or refused, before a byte
- * of tensor data is read or an output is opened.
- *   - The files are those of llama-quantize (llama.cpp v0.5.0), byte for byte:
- *     also the order of tensors and metadata, and what it counts (mix_type.c).
- *     docs/quantize.md lists where they differ on purpose.
+ *     of tensor data is read or an output is opened.
+ *   - The files are the same as llama-quantize's (llama.cpp v0.5.0), byte for
+ *     byte: also the order of tensors and metadata, and its counts
+ *     (mix_type.c).  docs/quantize.md lists where they differ on purpose.
  *   - Decisions depend on metadata as GGUF has it, whatever format is written:
  *     the same model gets the same types everywhere.
  *   - A fact that cannot be read is an error.  It was 0 once, after a failed
  *     allocation, and silently chose another mix.
- *   - An importance matrix that applies to nothing is an error: it is that of
+ *   - An importance matrix that applies to nothing is an error: it belongs to
  *     another model.  It used to be ignored without a word, as llama-quantize
  *     does.
  *

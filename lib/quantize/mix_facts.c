@@ -3,7 +3,7 @@
  * mix_facts.c - what the types of a model's tensors depend on
  *
  * As llama-quantize has it, which loads the model's numbers with the code that
- * runs it: heads are those of the first block, and an architecture may count
+ * runs it: heads are counted in the first block, and an architecture may count
  * more layers than block_count says.
  */
 #include "lib/quantize/mix_facts.h"

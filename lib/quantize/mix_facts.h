@@ -6,7 +6,7 @@
 #define MF_LIB_MIX_FACTS_H
 
 /* Apart from the kind of tensor.  The position of a tensor is its number among
- * those of its kind, or its block's. */
+ * tensors of its kind, or its block's. */
 enum condition {
     ALWAYS = 0,
     FALCON = 1 << 0,

@@ -103,7 +103,7 @@ bool mf_mix_is_copy(const char *name)
     return find_mix(name) == NUMBER_COPY;
 }
 
-/* By general.file_type, in digits.  COPY has that of F32, which comes first. */
+/* By general.file_type, in digits.  COPY has F32's, which comes first. */
 static size_t find_mix_number(const char *digits)
 {
     uint32_t number = 0;

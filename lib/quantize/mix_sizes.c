@@ -10,8 +10,8 @@
  *
  * Tensors of a GGUF file are listed one at a time, from the model's table: a
  * list of all would take more memory than the table.  A header is additive, so
- * its size is that of the metadata and, tensor by tensor, that of a header with
- * nothing else less that of an empty one.
+ * its size is the metadata's and, for each tensor, the size of a header with
+ * nothing else less the size of an empty one.
  */
 #include "lib/quantize/mix_sizes.h"
 

@@ -185,7 +185,7 @@ static bool is_in(const uint8_t *mixes, size_t row)
     return *mixes != LIST_END;
 }
 
-/* The position of a forward layer.  Those of experts come in any number and
+/* The position of a forward layer.  Tensors of experts come in any number and
  * order, so their block counts; the mixes of the fewest bits count them all the
  * same. */
 static enum mf_status forward_position(const struct mf_mix *mix,

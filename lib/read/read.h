@@ -27,7 +27,7 @@ struct mf_tensor_reader {
     float block[MF_BLOCK_MAX]; /* one of which not all elements are wanted */
 };
 
-/* Turns numbers of one type into those of another.  False where one does not
+/* Turns numbers of one type into numbers of another.  False where one does not
  * fit; *bad is its place. */
 typedef bool mf_turn(const uint8_t *bytes, enum mf_type from, void *out,
                      size_t count, size_t *bad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.c - readers of tensors: those of threads, and the model's own
+ * reader.c - readers of tensors: one for each thread, and the model's own
  */
 #include "lib/read/read.h"
 
@@ -83,7 +83,7 @@ mf_tensor_reader_error(const struct mf_tensor_reader *reader)
 
 /* ---- with the model's own reader ---- */
 
-/* Its errors and reads are those of the model's env. */
+/* Its errors and reads belong to the model's env. */
 static struct mf_tensor_reader *own_reader(struct mf_model *model)
 {
     if (!model->reader) {

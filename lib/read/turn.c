@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * turn.c - numbers of one type as those of another
+ * turn.c - numbers of one type as numbers of another
  */
 #include <string.h>
 

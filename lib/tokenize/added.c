@@ -110,7 +110,7 @@ enum mf_status mf_added_read(struct mf_added_list *list, struct mf_json *json,
 
         if (mf_json_text(json, name, sizeof(name), &size, &more) != MF_OK)
             return list->env->error.status;
-        /* A longer key has a meaning for nobody, and its rest is skipped. */
+        /* A longer key has no meaning, and its rest is skipped. */
         if (read_member(list, json, added,
                         (struct mf_str){ name, more ? 0 : (size_t)size }) !=
             MF_OK)

@@ -3,12 +3,12 @@
  * added.h - tokens that are added to a vocabulary
  *
  * tokenizer.json lists some, tokenizer_config.json lists them again with other
- * flags or lists more, and special tokens that nobody lists are added, too.
- * transformers and tokenizers make of that one map, by rules that this does
- * alike: the id in a file is not read but counted, a text that the vocabulary
- * has keeps its id there, and of two tokens with one text the later's flags
- * count.  So tokens are candidates first, in the order in which they are added;
- * the vocabulary is then searched for all of them at once, and the ids follow.
+ * flags or lists more, and unlisted special tokens are added, too. transformers
+ * and tokenizers make of that one map, by rules that this does alike: the id in
+ * a file is not read but counted, a text that the vocabulary has keeps its id
+ * there, and of two tokens with one text the later's flags count.  So tokens
+ * are candidates first, in the order in which they are added; the vocabulary is
+ * then searched for all of them at once, and the ids follow.
  */
 #ifndef MF_LIB_ADDED_H
 #define MF_LIB_ADDED_H

@@ -121,7 +121,8 @@ bool mf_fast_exists(const struct mf_model *model, struct mf_arena *arena);
 enum mf_status mf_fast_file(const struct mf_fast *fast, struct mf_env *env,
                             struct mf_sidecar *file, uint64_t offset);
 
-/* The same, to read the texts of tokens: mf_fast_seek goes to that of an id. */
+/* The same, to read the texts of tokens: mf_fast_seek goes to the text of an
+ * id. */
 enum mf_status mf_fast_texts(const struct mf_fast *fast, struct mf_env *env,
                              struct mf_sidecar *file);
 

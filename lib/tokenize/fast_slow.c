@@ -67,8 +67,8 @@ enum mf_status mf_fast_slow(struct mf_fast *fast)
             fast->slow = &rows[i];
     if (!fast->slow)
         return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "missing file 'tokenizer.json': a %sTokenizer is not "
-                       "made of vocab.json and merges.txt",
+                       "missing file 'tokenizer.json': a %sTokenizer cannot be "
+                       "built from vocab.json and merges.txt",
                        fast->class->name);
     fast->file = "vocab.json";
     status = mf_sidecar_open(&file, fast->model, fast->arena, fast->file);

@@ -3,9 +3,9 @@
  * fast_special.c - what other files add to the added tokens of tokenizer.json
  *
  * As PreTrainedTokenizerFast does: the tokens of tokenizer_config.json that
- * differ from those of tokenizer.json, by their ids; then the special tokens
- * that have a name (bos_token, ...), which are added where they are no tokens
- * yet, and become special where tokenizer_config.json lists them with flags.
+ * differ from tokenizer.json's, by their ids; then the special tokens that have
+ * a name (bos_token, ...), which are added where they are no tokens yet, and
+ * become special where tokenizer_config.json lists them with flags.
  */
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
@@ -394,8 +394,8 @@ static enum mf_status read_older(struct mf_fast *fast, struct named *named)
 
 /* ---- all of it ---- */
 
-/* Those of the decoder that have a name become special; where there is no
- * decoder, tokenizer.json's are taken for it. */
+/* Tokens of the decoder that have a name become special; without a decoder,
+ * tokenizer.json's are taken. */
 static void mark_named(struct mf_fast *fast, struct mf_added *decoder,
                        bool older, const struct named *named)
 {

@@ -70,7 +70,7 @@ enum mf_status mf_pieces_chars(struct mf_pieces *pieces, struct mf_str text)
         pieces->row[count] = mf_char_next(text.at + at, text.size - at, &taken);
         if (pieces->row[count++] == MF_NO_CHAR)
             return mf_fail(pieces->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "'%s' has a character of which nothing is known",
+                           "'%s' has an unknown character",
                            mf_quote(text).text);
     }
     pieces->offset[count] = (uint32_t)text.size;

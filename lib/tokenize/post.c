@@ -120,8 +120,8 @@ static enum mf_status put_named(struct posting *posting,
     /* In the template a space ends a token, and a colon its name. */
     if (!added || mf_str_holds(text, " ") || mf_str_holds(text, ":"))
         return mf_fail(tokenizer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'tokenizer_config.json': what is added to texts needs "
-                       "a valid %s_token",
+                       "'tokenizer_config.json': the template of texts needs a "
+                       "valid %s_token",
                        names[which]);
     return mf_ids_add(&posting->out, (uint32_t)added->id);
 }

@@ -20,14 +20,14 @@
  *     post            what a text gets at its ends
  *
  * Invariants.
- *   - The result is that of AutoTokenizer of transformers 4.57 with tokenizers
- *     0.22, or an error: a step that is not known is refused by its name.
- *   - A vocabulary stays in its file.  Only those of its tokens are kept that
- *     are part of the text, and only merges of those: what a tokenizer takes
- *     depends on the text and on the added tokens, which are limited.
- *   - Texts have the characters of chars.def, those of the converter's text
- *     among them; another one is an error.  So a class of characters is a set
- *     of bits, and no table of Unicode is needed.
+ *   - The result is the same as AutoTokenizer's of transformers 4.57 with
+ *     tokenizers 0.22, or an error: an unknown step is refused by its name.
+ *   - A vocabulary stays in its file.  Only tokens that are part of the text
+ *     are kept, and only their merges: what a tokenizer takes depends on the
+ *     text and on the added tokens, which are limited.
+ *   - Texts have the characters of chars.def, among them the characters of the
+ *     converter's text; any other is an error.  So a class of characters is a
+ *     set of bits, and no table of Unicode is needed.
  *   - Nothing in a file makes a loop or a stack longer than a limit says.
  */
 #ifndef MF_LIB_TOKENIZE_H

@@ -12,15 +12,15 @@
 
 /* ---- chat templates ---- */
 
-/* llama.cpp knows some by name.  Those of v11 and v13 are files of its own,
- * which the converter copies, and which nobody else has. */
+/* llama.cpp knows some by name.  The templates of v11 and v13 are files of
+ * llama.cpp, which the converter copies. */
 static enum mf_status no_template(const struct mf_vocab_request *request,
                                   struct mf_str version)
 {
     static const char text[] =
         "the tokenizer is of version '%s', for which llama.cpp has no name of "
-        "a chat template (v1, v3 and v7; those of v11 and v13 are files of "
-        "llama.cpp)%s";
+        "a chat template (v1, v3 and v7; the templates of v11 and v13 are "
+        "files of llama.cpp)%s";
 
     return request->own_format
                ? mf_decline(request->env, MF_REASON_TEMPLATE_UNKNOWN,

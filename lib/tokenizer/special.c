@@ -264,7 +264,7 @@ static enum mf_status read_normalizer(struct mf_special *special,
                           &special->strip_accents);
 }
 
-/* One, or those of a sequence, which may have sequences in it. */
+/* One, or the members of a sequence, which may have sequences in it. */
 static enum mf_status read_normalizers(struct mf_special *special)
 {
     const struct mf_node *open[MF_JSON_DEPTH];

@@ -26,7 +26,7 @@ static bool is_true(const struct mf_node *node)
     return node && mf_node_holds(node);
 }
 
-/* Of two tokens; an object is never that of another place. */
+/* Of two tokens; an object never belongs to two places. */
 static bool is_same(const struct mf_node *a, const struct mf_node *b)
 {
     return a && b &&

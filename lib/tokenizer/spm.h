@@ -10,9 +10,9 @@
  *     llama_hf         tokenizer.json of a SentencePiece model with byte
  *                      fallback, where tokenizer.model is missing
  *
- * The procedures are those of llama.cpp's converter, some of which differ from
- * each other by an oddity: that is a field of struct mf_spm_list or
- * struct mf_spm_vocab, not a branch by a model's name.
+ * The procedures follow llama.cpp's converter, some of which differ from each
+ * other by an oddity: that is a field of struct mf_spm_list or struct
+ * mf_spm_vocab, not a branch by a model's name.
  */
 #ifndef MF_LIB_SPM_H
 #define MF_LIB_SPM_H

@@ -177,8 +177,8 @@ static enum mf_status go_over_merges(const struct pass *pass, uint64_t *count)
         find_splits(tekken, token, &splits);
         if (splits.count == 0)
             return mf_fail(tekken->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                           "'tekken.json': token %" PRIu64 " of 'vocab' is not "
-                           "made of two others",
+                           "'tekken.json': token %" PRIu64
+                           " of 'vocab' does not consist of two others",
                            rank);
         *count += splits.count;
         for (size_t i = 0; pass->each && i < splits.count; i++) {

@@ -51,7 +51,7 @@ static enum mf_status wrong(const struct mf_tekken *tekken,
 {
     return mf_fail(tekken->env, MF_ERR_CORRUPT, node ? node->offset : 0,
                    "'" FILE_NAME "': '%s' is %s", path,
-                   node ? "not what it must be" : "missing");
+                   node ? "invalid" : "missing");
 }
 
 static enum mf_status read_count(const struct mf_tekken *tekken,

@@ -101,7 +101,7 @@ enum mf_status mf_special_put(struct mf_draft *draft,
                               const struct mf_vocab_request *request,
                               const struct mf_special_options *options);
 
-/* Whether the text is that of a control token that files often mark as an
+/* Whether the text belongs to a control token that files often mark as an
  * ordinary one. */
 bool mf_token_looks_special(struct mf_str text);
 

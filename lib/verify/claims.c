@@ -299,7 +299,7 @@ static enum mf_status check_imatrix(struct mf_verification *work)
         return MF_OK;
     mf_decline(work->env, MF_REASON_IMATRIX_MISMATCH, MF_NO_OFFSET,
                "none of the %zu entries of the importance matrix is for a "
-               "quantized tensor; it may be that of another model",
+               "quantized tensor; it may belong to another model",
                work->imatrix->count);
     work->env->error.file = MF_ERROR_IN_IMATRIX;
     return work->env->error.status;

@@ -77,7 +77,7 @@ struct mf_verification {
 enum mf_status mf_verify_claims(struct mf_verification *work);
 
 /* Makes the env's error, if there is one, the reason why a claim does not hold.
- * Fails if the error says nothing about the tensor, as that of a read does. */
+ * Fails if the error says nothing about the tensor, as a failed read does. */
 enum mf_status mf_claim_explain(struct mf_verification *work,
                                 struct mf_claim *claim);
 

@@ -52,7 +52,7 @@ struct mf_template_error {
 
 /* What is not an error of the grammar, by the rule it belongs to. */
 enum mf_template_flag {
-    MF_TEMPLATE_HIDDEN,      /* characters that nobody sees */
+    MF_TEMPLATE_HIDDEN,      /* invisible characters */
     MF_TEMPLATE_CODE,        /* names that lead out of the sandbox */
     MF_TEMPLATE_CONDITION,   /* text that depends on what a message says */
     MF_TEMPLATE_URL,         /* addresses */

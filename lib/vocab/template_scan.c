@@ -23,7 +23,7 @@ void mf_template_flag(struct mf_template_report *report,
         memcpy(found->text, text.at, found->text_size);
 }
 
-/* ---- characters that nobody sees ---- */
+/* ---- invisible characters ---- */
 
 /* Characters that a reader does not see, or that change the order of what is
  * seen.  Not here: private use, which shows as a box; variation selectors and

@@ -2,9 +2,9 @@
  *
  * template_scan.h - what the bytes of a template show, without its grammar
  *
- * Characters that nobody sees are looked for in every byte.  Addresses, special
- * tokens and words are looked for in literals only: text outside of tags, and
- * strings.  Comments reach no model.
+ * Every byte is searched for invisible characters.  Addresses, special tokens
+ * and words are looked for in literals only: text outside of tags, and strings.
+ * Comments reach no model.
  */
 #ifndef MF_LIB_TEMPLATE_SCAN_H
 #define MF_LIB_TEMPLATE_SCAN_H

@@ -10,7 +10,7 @@
  * - text that a model gets only if a message says something: a condition that
  *   compares content with words, and sentences in what depends on it.
  *
- * None of it proves anything.  The limits are those that no template of 70
+ * No finding proves anything.  The limits are those that no template of 70
  * published models reaches.
  */
 #ifndef MF_LIB_TEMPLATE_WATCH_H

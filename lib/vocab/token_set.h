@@ -3,9 +3,9 @@
  * token_set.h - which texts are tokens: a set of their hashes
  *
  * Eight bytes for a hash and a table of which a fifth is empty: 10 bytes for
- * each token.  What is not in the set is certainly no token.  What is in it
- * nearly certainly is: of 2^18 tokens two have the same 64 bits once in 2^28
- * vocabularies, and nobody can prepare them without the seed.
+ * each token.  What is not in the set is certainly no token.  A hit is nearly
+ * certain: of 2^18 tokens two have the same 64 bits once in 2^28 vocabularies,
+ * and an attacker cannot prepare them without the seed.
  *
  * Where that is more memory than there is, the set has several passes, each
  * with a share of all hashes; the caller goes through the tokens once for each.

@@ -32,7 +32,8 @@
 /* ---- files of a zone ---- */
 
 /* A line of a small file, terminated; false with errno set.  Links are
- * followed, since those of /sys are: but not to what blocks. */
+ * followed, since /sys consists of links, but not to pipes and devices that
+ * block. */
 static bool read_line(int folder, const char *zone, const char *name,
                       char *line, size_t size)
 {
@@ -209,8 +210,8 @@ void mf_power_close(struct mf_power *power)
 
 /* ---- samples ---- */
 
-/* What a counter has grown by; false if it went back and nobody knows where it
- * wraps around. */
+/* By how much a counter has grown; false if it went back and its range is
+ * unknown. */
 static bool grown(const struct mf_power_zone *zone, uint64_t energy,
                   double *sum)
 {

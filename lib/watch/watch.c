@@ -172,8 +172,8 @@ static bool counts(const struct mf_watch *watch)
     return watch->done >= watch->warm_up;
 }
 
-/* A counter of energy tells what was taken since it was read last: before the
- * first round that is nobody's, however often it cannot be read. */
+/* A counter of energy gives the energy since its last reading: before the first
+ * round that belongs to no round, however often reading fails. */
 static void sample(struct mf_watch *watch, uint64_t now)
 {
     struct mf_energy *const sums[] = { &watch->energy };

@@ -35,8 +35,8 @@ enum mf_status mf_hub_convert_adapter(struct mf_draft *draft,
     return refuse(base->env);
 }
 
-/* Only config.json says whether tensors that are to become floats are those of
- * a compressed checkpoint, and only lib/hub reads it. */
+/* Only config.json says whether tensors that become floats belong to a
+ * compressed checkpoint, and only lib/hub reads it. */
 static enum mf_status check_decoded(struct mf_model *model)
 {
     struct mf_arena arena;

@@ -18,7 +18,7 @@ enum mf_status mf_restore_open(struct mf_restore *restore,
                       "its tensors");
 }
 
-/* Nothing of these is reached. */
+/* These are never called. */
 enum mf_status mf_restore_begin(struct mf_restore *restore)
 {
     return restore->env->error.status;

@@ -3,7 +3,8 @@
  * without.h - what a library says that was built without a group
  *
  * One file for each group of the Makefile (WITHOUT=...) that others call: the
- * functions that they call, which fail.  What nobody calls does not exist.
+ * functions that they call, which fail.  Functions without a caller do not
+ * exist.
  */
 #ifndef MF_LIB_WITHOUT_H
 #define MF_LIB_WITHOUT_H

@@ -10,7 +10,7 @@
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
  *   output_order.c   whether its numbers are little- or big-endian
- *   output_name.c    what that file is called, where nobody names it
+ *   output_name.c    what that file is called, if no option names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
  *   output.c         header, padding and checksum of one file
@@ -139,8 +139,8 @@ size_t mf_cut_take(const struct mf_cut *cut, size_t first);
 size_t mf_cut_count(const struct mf_cut *cut);
 uint64_t mf_cut_draft(const void *draft, size_t tensor);
 
-/* The format that a file is to have: that of a name, else (NULL) what the
- * path's suffix says, else the model's.  NULL after mf_fail. */
+/* The format of the output: by its name, else (NULL) by the path's suffix, else
+ * the model's.  NULL after mf_fail. */
 const struct mf_format *mf_output_format(struct mf_model *model,
                                          const char *path, const char *name);
 
@@ -210,13 +210,13 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_hub_name *name);
 
 /* The tensors' names, where they do not come from a folder that becomes GGUF,
- * and their numbers where those of a compressed checkpoint become floats. */
+ * and their numbers where a compressed checkpoint becomes floats. */
 enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
                                  const struct mf_convert_options *options);
 
 /* The order of bytes (output_order.c): whether the options fit together; the
- * one that they name, else the model's; sets that of a draft, which is the
- * model's where it has its format. */
+ * one that they name, else the model's; sets the draft's, which is the model's
+ * if it has its format. */
 enum mf_status mf_outputs_check_order(struct mf_env *env, const char *path,
                                       const struct mf_convert_options *options);
 enum mf_byte_order mf_outputs_order(const struct mf_model *model,

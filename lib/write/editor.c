@@ -4,7 +4,7 @@
  *
  * The file is locked before it is read: what an edit is computed from must be
  * what it is applied to.  An interrupted edit is finished first, with its
- * journal, and only by somebody who has the lock.
+ * journal, and only by the holder of the lock.
  */
 #include "lib/base/inputs.h"
 #include "lib/base/options.h"
@@ -96,7 +96,7 @@ struct mf_model *mf_editor_model(const struct mf_editor *editor)
     return editor ? editor->model : NULL;
 }
 
-/* Nobody sets a key to the bytes of the file that has it. */
+/* A key cannot be set to the bytes of its own file. */
 static enum mf_status refuse_input(const struct mf_editor *editor)
 {
     const struct mf_source *source = &editor->model->file[0].source;

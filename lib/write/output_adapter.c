@@ -122,7 +122,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
 }
 
 /* Whether PEFT scales the pair by another factor than llama.cpp will, which
- * knows lora_alpha only.  So it is where nobody can say what PEFT would do. */
+ * knows lora_alpha only.  The same where PEFT's result is unknown. */
 static bool is_rescaled(const struct mf_adapter *adapter, size_t place)
 {
     uint64_t rank, other;

@@ -4,8 +4,8 @@
  *
  * What is in it lib/restore says; here its tensors are cut into shards, whose
  * names and index.json are those that transformers looks for.  Another folder
- * keeps its names and files; its tensors get another type, and those of a
- * compressed checkpoint become floats.
+ * keeps its names and files; its tensors get another type, and a compressed
+ * checkpoint becomes floats.
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
@@ -34,8 +34,8 @@ static enum mf_status check_options(struct mf_env *env,
     if (options->lora || options->edit_count > 0 || options->resume ||
         options->reserve > 0 || options->empty_first)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "a folder is made of a file as it is: without an "
-                       "adapter, edits, reserve or work that goes on");
+                       "a GGUF file becomes a folder unchanged: no adapter, "
+                       "edits, reserve or resuming");
     if (!type || strcmp(type, "keep") == 0 || strcmp(type, "f32") == 0 ||
         strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0)
         return MF_OK;

@@ -4,7 +4,7 @@
  *
  * In a folder the model's metadata names it.  In a name, {ftype} is the type of
  * its matrices, which is not known before the model is read.  Both come from
- * files of somebody else, so a name never leads out of its folder.
+ * untrusted files, so a name never leads out of its folder.
  */
 #include <stdio.h>
 

@@ -17,8 +17,8 @@ struct mf_piece {
     uint64_t at, size; /* of the piece within the span, in the new file's order
                           of rows */
     uint64_t to;       /* offset in the target */
-    bool big_endian; /* the source's bytes are, and stay so: those of a file of
-                        that order that are copied */
+    bool big_endian; /* the source's bytes are, and stay so: copied from a file
+                        of that order */
     bool follows;    /* the piece before it, which the same thread moves first:
                         what they come from is unpacked forward only */
     struct mf_recoding recoding;
@@ -53,8 +53,8 @@ enum mf_status mf_piece_read_rows(struct mf_worker *worker,
                                   const struct mf_piece *piece, uint64_t first,
                                   size_t rows);
 
-/* Sets where the bytes of the tensor come from: those of a big-endian file that
- * stay as they are from there, all others as a little-endian file has them. */
+/* Sets where the bytes of the tensor come from: unchanged bytes of a big-endian
+ * file from there, all others as a little-endian file has them. */
 void mf_piece_take(struct mf_piece *piece, const struct mf_record *record);
 
 /* Where nothing is recoded: bytes that have to be read as a whole, to be

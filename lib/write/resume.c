@@ -8,8 +8,8 @@
  * next batch, and each record says how many records before it are known to be
  * on the disk.  A kill loses the batch that ran.  After a power failure the
  * later records may be about bytes that never arrived: verifying finds out, and
- * drops these records.  Where a record fails that was on the disk, somebody
- * changed the file, and the work does not go on.
+ * drops these records.  Where a record fails that was on the disk, the file was
+ * changed, and the work does not continue.
  *
  * When a sync fails, Linux forgets which bytes were lost, and a later sync
  * succeeds.  So all records since the last sync that succeeded are dropped then
@@ -44,7 +44,7 @@ static enum mf_status refuse(const struct mf_resume *resume, const char *what)
 
 /* ---- opening ---- */
 
-/* A log whose first record is incomplete is that of work that had not begun;
+/* A log whose first record is incomplete belongs to work that had not begun;
  * but another file of that name is not overwritten. */
 static enum mf_status check_beginning(const struct mf_resume *resume,
                                       const struct mf_work_record *now)
@@ -303,8 +303,8 @@ static enum mf_status fail_record(struct mf_resume *resume,
         resume->again = true;
     }
     return mf_worklog_refuse(outputs->env, piece->output->path,
-                             "what it has before 0x%" PRIx64
-                             " is not what was written",
+                             "its content before 0x%" PRIx64
+                             " differs from the bytes that were written",
                              piece->to + mf_piece_written(piece));
 }
 
@@ -314,8 +314,9 @@ static enum mf_status fail_input(struct mf_resume *resume,
     const char *path = piece->output->path;
 
     return mf_worklog_refuse(resume->outputs->env, path,
-                             "the input is not the one it was begun with: what "
-                             "is before 0x%" PRIx64 " was made of other bytes",
+                             "the input differs from the one it began with: "
+                             "the output before 0x%" PRIx64
+                             " was made from other bytes",
                              piece->to + mf_piece_written(piece));
 }
 

@@ -6,8 +6,8 @@
  * an output of two halves.  What shows that, and what to do where only the time
  * of the last change of status differs, is in lib/model/steady.h: the header is
  * parsed again, and then the outputs are made again without being written, and
- * compared.  No digest is kept of what was read, so that work costs nothing as
- * long as nobody touches its inputs.
+ * compared.  No digest of the bytes read is kept, so that unchanged inputs cost
+ * no time.
  */
 #include "lib/model/steady.h"
 #include "lib/write/resume.h"

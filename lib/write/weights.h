@@ -8,7 +8,7 @@
 #include "lib/write/convert.h"
 
 /* One buffer for all tensors, in turn: pieces that use the weights of one must
- * be done before those of the next are loaded. */
+ * be done before the next tensor's are loaded. */
 struct mf_weight_buffer {
     float *at;
     size_t count, room; /* weights in it, and that it has room for */

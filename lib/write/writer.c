@@ -105,7 +105,7 @@ static uint64_t edge(const struct mf_writer *writer, uint64_t at)
     return XXH3_64bits_withSeed(&at, sizeof(at), writer->env->hash_seed);
 }
 
-/* Each piece adds the edge of its end and subtracts that of its start.  If
+/* Each piece adds the edge of its end and subtracts the edge of its start.  If
  * every byte is written once, each place inside the tensor is the end of one
  * piece and the start of another, so their edges cancel and edge(size) -
  * edge(0) remains, in whatever order the threads work.  If some bytes are

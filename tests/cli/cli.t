@@ -57,6 +57,8 @@ is() {
 
 is help help
 is help-none
+is help-all help --all
+is help-all-command help plan --all
 is help-meta help meta
 is help-tensors tensors --help
 is help-unknown help nonsense

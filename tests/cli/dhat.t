@@ -151,9 +151,9 @@ check "no profile of a wrong command line" not_an_option
 left() {
     (ulimit -c 0; LEAKY=env "$build/modelfile-leaky" info "$model" \
         --dhat="$dir/left.json") >/dev/null 2>"$dir/err"
-    grep -q '^largest of what is left:' "$dir/err" &&
+    grep -q '^largest blocks left:' "$dir/err" &&
         [ "$(sed -n '/^At t-end/{n;p;}' "$dir/err")" = \
-            "largest of what is left:" ] &&
+            "largest blocks left:" ] &&
         grep -q '^    leak (leaky\.c:[0-9]*) < ' "$dir/err" &&
         grep -q ': leak (leaky\.c:[0-9]*)"' "$dir/left.json"
 }

@@ -401,7 +401,7 @@ check "a tag without a name is" malformed \
     "SHA1 (" "has no ') = DIGEST'"
 check "a sum among lines of tensors is" malformed \
     "xxh3:$digest  a\na9993e364706816aba3e25717850c26c9cd0d89d  a\n" \
-    "line 2 of the manifest is of another form"
+    "line 2 of the manifest has another form"
 
 # ---- what is twice
 

@@ -66,7 +66,7 @@ refuses() {
         "split $a $dir/o.gguf --max-tensors 1"; do
         # shellcheck disable=SC2086 # words of the command
         quits 3 $command && names "$dir/err" "$@" || return
-        grep -q -- '; --allow-missing goes on without' "$dir/err" || {
+        grep -q -- '; --allow-missing continues without them' "$dir/err" || {
             echo "$command gives no advice:"
             cat "$dir/err"
             return 1

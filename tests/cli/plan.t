@@ -156,7 +156,7 @@ device() {
 }
 check "each device" device
 check "whose limit that of fewer layers is" says \
-    "(the limit as that of one device; the host has none)" "$big" --fit 15G --offload 33
+    "(the limit applies to one device; the host has none)" "$big" --fit 15G --offload 33
 check "a host without a limit has room for any context" says \
     "0 15001.65 0.00 any yes" "$big" --gpu 12G
 check "what fewer layers on devices change" says "33 270.14 14" "$big" \

@@ -279,9 +279,9 @@ pipe() {
 partial=out/.o.gguf.partial
 log=out/.o.gguf.resume
 check "a changed byte of the partial file" tampered \
-    "is not what was written" flip $partial 1000000
+    "differs from the bytes that were written" flip $partial 1000000
 check "another, further on" tampered \
-    "is not what was written" flip $partial 30000000
+    "differs from the bytes that were written" flip $partial 30000000
 check "a partial file that is cut" tampered "another size" \
     cut_to $partial 1000000
 check "a partial file that is gone" tampered "is missing" rm $partial

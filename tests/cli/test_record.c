@@ -5,9 +5,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "cli/csv.h"
 #include "cli/decimal.h"
-#include "cli/fingerprint.h"
+#include "cli/measure/csv.h"
+#include "cli/measure/fingerprint.h"
 #include "tests/support.h"
 
 /* ---- latency ---- */

@@ -196,7 +196,7 @@ resume_edited() {
     "$modelfile" --quiet $quantizes >printed 2>said
     code=$?
     [ $code -eq 4 ] && [ ! -e out/o.gguf ] &&
-        grep -q "the input is not the one it was begun with: what is before" \
+        grep -q "the input differs from the one it began with: the output before" \
             said && return
     echo "exit code $code"
     cat said

@@ -86,7 +86,7 @@ check "and where it was not used at all" expect_verify 0 \
     "the importance matrix was not used for any" "$llama/llama-wide-Q4_K_M.gguf" \
     --from "$llama/llama-wide.gguf" $matrix
 # shellcheck disable=SC2086
-check "one of another model is refused" expect_verify 3 "may be that of another" \
+check "one of another model is refused" expect_verify 3 "may belong to another" \
     "$llama/llama-small-Q4_0.gguf" --from "$llama/llama-small.gguf" $matrix
 
 # ---- other containers, names and shards

@@ -5,9 +5,10 @@
  *     hub_big KIND FOLDER
  *
  * config.json, a tokenizer.model and shards with their index; FOLDER must not
- * exist.  "dense" is 1 GiB of noise with 150,000 pieces, "experts" has 163
- * shards of 671 billion numbers in 90,000 tensors, and their data is a hole.  A
- * kind always gives the same bytes.
+ * exist.  "dense" is 1 GiB of noise with 150,000 pieces.  In the others the
+ * data is a hole: "hollow" is otherwise like "dense", "experts" has 163 shards
+ * of 671 billion numbers in 90,000 tensors.  A kind always gives the same
+ * bytes.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,6 +25,8 @@ static const struct kind {
     bool noise;
 } kinds[] = {
     { "dense", "LlamaForCausalLM", 150000, 23, 1024, 4096, 16, 16, 0, 4, true },
+    { "hollow", "LlamaForCausalLM", 150000, 23, 1024, 4096, 16, 16, 0, 4,
+      false },
     { "experts", "MixtralForCausalLM", 129280, 61, 7168, 1024, 128, 128, 490,
       163, false },
 };
@@ -276,7 +279,7 @@ int main(int argc, char **argv)
     while (argc == 3 && kind < end && strcmp(kind->name, argv[1]) != 0)
         kind++;
     if (argc != 3 || kind == end) {
-        fputs("usage: hub_big dense|experts FOLDER\n", stderr);
+        fputs("usage: hub_big dense|hollow|experts FOLDER\n", stderr);
         return 2;
     }
     if (mkdir(argv[2], 0777) || chdir(argv[2])) {

@@ -115,6 +115,29 @@ commands_differ() {
 }
 check_empty "README.md lists the program's commands" commands_differ
 
+# Its first example, with weights that are zero: they give the same table.
+# Without the closing line, whose time differs.
+first_example_differs() {
+    sed -n '/^```$/,/^```$/p' README.md | sed '1d; /^```$/q' |
+        sed '/^```$/d; /^peak heap /d' >"$dir/shown"
+    command=$(sed -n 's/^\$ modelfile //p' "$dir/shown")
+    mkdir "$dir/example" && cd "$dir/example" || return
+    "$build/tests/hub_big" hollow "$(echo "$command" | awk '{ print $2 }')"
+    {
+        echo "\$ modelfile $command"
+        # shellcheck disable=SC2086 # words without spaces in them
+        "$modelfile" $command --quiet 2>&1
+    } | diff "$dir/shown" -
+    cd "$OLDPWD" && rm -r "$dir/example"
+}
+if [ -n "${QUICK:-}" ]; then
+    skip "README.md's first example is what the program prints" \
+        "the plain tests do this"
+else
+    check_empty "README.md's first example is what the program prints" \
+        first_example_differs
+fi
+
 options_missing() {
     "$modelfile" help --json --quiet | tr -d '\n' |
         grep -oE '"name": *"--[a-z-]+"' | sed 's/.*"--/--/; s/"$//' |
@@ -135,6 +158,33 @@ examples_differ() {
     diff "$dir/readme.c" "$dir/header.c"
 }
 check_empty "its example is that of modelfile.h" examples_differ
+
+# ---- docs/ARCHITECTURE.md
+
+# lines FOLDER...: how many lines of code and tables they have.
+lines() {
+    find "$@" -name '*.[ch]' -o -name '*.def' -o -name '*.txt' |
+        LC_ALL=C sort | xargs cat | wc -l
+}
+
+# The table of parts has each folder of the library, and shares that are right
+# to three hundredths.
+shares_differ() {
+    sed -n '/^| part /,/^$/s/^| [^|]* | \(`[^|]*\) | \([0-9]*\) % |$/\2 \1/p' \
+        docs/ARCHITECTURE.md | tr -d '`' >"$dir/parts"
+    cut -d ' ' -f 2- "$dir/parts" | tr ' ' '\n' | sort >"$dir/named"
+    find lib -mindepth 1 -maxdepth 1 -type d | sort >"$dir/rooms"
+    grep '^lib/' "$dir/named" | diff - "$dir/rooms"
+    # shellcheck disable=SC2046 # no name has a space
+    all=$(lines $(cat "$dir/named"))
+    while read -r share folders; do
+        # shellcheck disable=SC2086 # folders, separated by spaces
+        now=$((100 * $(lines $folders) / all))
+        [ $((now - share)) -le 3 ] && [ $((share - now)) -le 3 ] ||
+            echo "$folders: $now %, not $share %"
+    done <"$dir/parts"
+}
+check_empty "docs/ARCHITECTURE.md says how large each part is" shares_differ
 
 # ---- pictures
 

@@ -30,9 +30,10 @@ trap 'rm -rf "$work"' EXIT
 # pattern ALLOWED.
 edges() {
     [ -n "$(find "$1" -name '*.c')" ] || echo "no C file in $1"
-    find "$1" -name '*.[ch]' -o -name '*.def' | sort | while read -r file; do
-        sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
-            grep -Ev "^($2)$" | sed "s|^|$file includes |"
+    find "$1" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.def' | sort |
+        while read -r file; do
+            sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
+                grep -Ev "^($2)$" | sed "s|^|$file includes |"
     done
 }
 
@@ -76,6 +77,7 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 
 # A command is a file or a folder of cli/commands; cli/ is what they share.
+# cli/measure has the command bench and the records of all; measure.h is its door.
 # command_of FILE: "diff", "hash"; "" for a shared one.
 command_of() {
     case $1 in
@@ -83,20 +85,26 @@ command_of() {
         name=${1##*cli/commands/} name=${name%%/*}
         echo "${name%.[cho]}"
         ;;
+    */cli/measure/bench/* | cli/measure/bench/*) echo bench ;;
     esac
 }
 
 # Includes that make a circle, or a command know another one.
 program_edges() {
     find cli -name '*.[ch]' | LC_ALL=C sort | while read -r file; do
-        name=$(command_of "$file")
+        name=$(command_of "$file") own=
+        case $file in
+        cli/measure/bench/*) own='|cli/measure/(bench/)?[a-z0-9_]*\.h' ;;
+        cli/measure/*) own='|cli/measure/[a-z0-9_]*\.h' ;;
+        cli/commands/*) own="|cli/commands/$name/[a-z0-9_]*\\.h" ;;
+        esac
         sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
             grep -Ev "^(lib/(modelfile|program)\\.h|cli/[a-z0-9_]*\\.(h|def)\
-${name:+|cli/commands/$name/[a-z0-9_]*\\.h})$" | sed "s|^|$file includes |"
+|cli/measure/measure\\.h$own)$" | sed "s|^|$file includes |"
     done
 }
 check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers, \
-a command no other's" program_edges
+a command no other's, and of cli/measure its door" program_edges
 formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
     sort -u)
 check "the table of formats has rows" [ -n "$formats" ]
@@ -109,8 +117,9 @@ check_empty "zip, which several formats are built on, includes what they do" \
     edges zip "lib/(model/format|base/sort)\\.h|zip/[a-z0-9_]*\\.h"
 check_empty "lib/quant includes lib/quant, and the order of bytes" \
     edges lib/quant 'lib/(quant/[a-z0-9_]*|base/little)\.(h|def)'
-check_empty "lib/rows includes its own headers, and tables of words" \
-    edges lib/rows 'lib/rows/[a-z0-9_]*\.h|lib/[a-z]*/[a-z0-9_]*\.def'
+check_empty "lib/rows/maker includes its own headers, and tables of words" \
+    edges lib/rows/maker \
+    'lib/rows/(maker/[a-z0-9_]*|codes)\.h|lib/[a-z]*/[a-z0-9_]*\.def'
 
 # The rooms of lib/, and which others each may include and call.  The same list
 # is for both: what a header lets in, an object refers to.
@@ -121,8 +130,9 @@ lanes     base
 io        base lanes
 json      base io
 profile   base io json
+rows      base
 model     base io json
-arch      base io model
+arch      base io model rows
 vocab     base io json model
 folder    base io json model vocab
 check     base lanes io model arch vocab folder
@@ -134,13 +144,13 @@ tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize
 card      base io json model folder draft
 lora      base io json model folder draft derive
-hub       base io json model arch folder draft codec derive tokenizer card lora
-restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub
+hub       base io json model arch folder draft codec derive tokenizer card lora rows
+restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub rows
 write     base lanes io json model folder check draft codec derive lora hub restore
 compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
-plan      base lanes io json model arch draft codec hub write quantize
+plan      base lanes io json model arch draft codec hub write quantize rows
 watch     base io json write
 full      base lanes model codec
 ROOMS
@@ -155,8 +165,8 @@ may() {
 
 check "the matrix has all rooms of lib/" \
     [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
-    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant ! -name rows \
-        ! -name without | sed 's|^./||' |
+    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant \
+        ! -name families ! -name without | sed 's|^./||' |
         LC_ALL=C sort)" ]
 check_empty "and no arrow upward" awk '
     { known[$1] = 1
@@ -191,7 +201,7 @@ check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c, malloc_count.c and preload.c mention malloc and its kin" \
     calls "$heap" $(find lib cli $formats -name '*.[ch]' \
-        ! -path lib/base/heap.c ! -path 'lib/rows/*' ! -path 'cli/malloc_count.[ch]' \
+        ! -path lib/base/heap.c ! -path 'lib/rows/maker/*' ! -path 'cli/malloc_count.[ch]' \
         ! -path 'cli/preload.[ch]')
 
 check "heap.c does" calls "$heap" lib/base/heap.c
@@ -201,7 +211,7 @@ check "heap.c does" calls "$heap" lib/base/heap.c
 formats_by_name() {
     rows=$(sed -n 's/^FORMAT([a-z0-9_]*, *\([a-z0-9_]*\)).*/\1/p' \
         lib/model/formats.def | paste -sd '|' -)
-    code $(find lib cli -name '*.[ch]' ! -path 'lib/rows/*' \
+    code $(find lib cli -name '*.[ch]' ! -path 'lib/rows/maker/*' \
         ! -path 'lib/model/format.h') |
         grep -E "(^|[^A-Za-z0-9_])mf_format_($rows)([^A-Za-z0-9_]|$)"
 }
@@ -212,7 +222,7 @@ check_empty "only the tables of formats name one" formats_by_name
 speaks_for_program() {
     # shellcheck disable=SC2046 # file names have no spaces here
     code $(find lib zip $formats -name '*.[ch]' -o -name '*.def') |
-        grep -v '#.*include\|^lib/rows/' |
+        grep -v '#.*include\|^lib/rows/maker/' |
         grep -E '"[^"]*(^|[^a-z-])--[a-z]|"--[a-z]|"[^"]*modelfile [a-z]'
 }
 check_empty "no message of the library names an option or a command" \
@@ -247,7 +257,7 @@ mapped() {
 }
 rooms_mapped() {
     [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' |
-        grep -vxE 'quant|rows|without')" = \
+        grep -vxE 'quant|families|without')" = \
         "$(matrix | awk '{ print $1 }')" ]
 }
 folders_unmapped() {

@@ -52,7 +52,7 @@ static inline bool check_is_chosen(const struct wanted *wanted,
 bool check_choose_kind(struct run *run, const char *path, unsigned algo,
                        struct wanted *wanted);
 
-/* The entries of the file: those with its name, or those of the only model in
+/* The entries of the file: the ones with its name, or all of the only model in
  * the manifest.  False if there are none, or if two lists contradict. */
 bool check_choose_entries(struct check *check);
 

@@ -92,8 +92,8 @@ static bool same_entry(const struct check *check, const struct entry *a,
            strncasecmp(a->hex, b->hex, digits) == 0;
 }
 
-/* The entries that end with number whole are the same as those of the model. In
- * a manifest of llama-gguf-hash tensors have one entry each. */
+/* The entries that end with number whole are the same as the model's. In a
+ * manifest of llama-gguf-hash tensors have one entry each. */
 static bool same_entries(const struct check *check, size_t whole)
 {
     struct check other = { .run = check->run, .wanted = check->wanted };

@@ -97,8 +97,8 @@ static void llama_line(struct run *run, const struct digests *digests,
     out_text(out, "\n");
 }
 
-/* A line for each tensor, in the order of the file.  The model's digest is that
- * of the bytes of all tensors. */
+/* A line for each tensor, in the order of the file.  The model's digest covers
+ * the bytes of all tensors. */
 static void llama_show(struct run *run, const char *path,
                        struct mf_model *model, struct digests *digests)
 {
@@ -134,7 +134,8 @@ static bool check_llama_algo(struct run *run)
     return false;
 }
 
-/* The last lines: WORDS DIGEST  FILE, the file's name as those of tensors. */
+/* The last lines: WORDS DIGEST FILE, the file's name escaped as in lines of
+ * tensors. */
 static void whole_line(struct run *run, const struct digests *digests,
                        const uint8_t *digest, const char *path)
 {

@@ -29,7 +29,7 @@ struct digests {
     uint8_t metadata[MF_DIGEST_MAX];
 };
 
-/* Computes those of all tensors; false after report_failure. */
+/* Computes the digests of all tensors; false after report_failure. */
 bool digests_compute(struct run *run, const char *path, struct mf_model *model,
                      struct digests *digests);
 void digests_release(struct run *run, const struct mf_model *model,

@@ -308,7 +308,7 @@ static bool parse_lines(struct run *run, const char *path,
             *end = '\n'; /* every search stops there */
             wrong = parse_line(at, end, &form, &entry);
             if (!wrong && manifest->count > 0 && form != manifest->form)
-                wrong = "is of another form than the lines before";
+                wrong = "has another form than the lines before";
             if (wrong) {
                 report_input(run, path, "line %zu of the manifest %s", line,
                              wrong);

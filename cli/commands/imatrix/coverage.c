@@ -148,8 +148,8 @@ static void judge(struct run *run, const struct mf_imatrix_coverage *sum)
 {
     if (sum->of[MF_COVER_MISMATCH] > 0)
         report_no(run,
-                  "%zu %s another number of values than the tensor: the "
-                  "matrix is that of another model",
+                  "%zu %s another number of values than the tensor: the matrix "
+                  "belongs to another model",
                   sum->of[MF_COVER_MISMATCH],
                   sum->of[MF_COVER_MISMATCH] == 1 ? "entry has"
                                                   : "entries have");
@@ -218,7 +218,7 @@ const struct command command_imatrix_coverage = {
     .summary = "which tensors and experts an importance matrix covers",
     .examples = "modelfile imatrix coverage model.imatrix.gguf model.gguf\n"
                 "modelfile imatrix coverage --gaps imatrix.dat model.gguf\n",
-    .exit_no = "the matrix covers no tensor, or is that of another model",
+    .exit_no = "the matrix covers no tensor, or belongs to another model",
     .options = table,
     .execute = imatrix_coverage,
 };

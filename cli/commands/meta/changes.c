@@ -129,7 +129,7 @@ static struct type_text edit_type(const struct mf_edit *edit)
     return type_text(&meta);
 }
 
-/* key: "old" → "new"; the type where it is not that of the old value. */
+/* key: "old" → "new"; the type if it differs from the old value's. */
 static void change_text(const struct editing *editing,
                         const struct mf_edit *edit)
 {

@@ -10,8 +10,8 @@
 
 static const struct option table[] = {
     OPTION_FLAG("--force", shared_options.force,
-                "trust the journal whoever owns it; for root and the owner of "
-                "the file"),
+                "trust the journal regardless of its owner; for root and the "
+                "owner of the file"),
     { 0 },
 };
 

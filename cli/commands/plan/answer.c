@@ -30,7 +30,7 @@ uint64_t plan_limit(const struct plan_request *request,
     const struct mf_plan_options *options = &request->options;
     bool one_device = options->offloaded && options->device_count == 0;
 
-    /* SIZE is that of the host, or of the only device. */
+    /* SIZE is the host's memory, or the only device's. */
     return request->fits && device == (one_device ? 1 : 0)
                ? request->limit
                : plan->device[device].limit;

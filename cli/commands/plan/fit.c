@@ -116,7 +116,7 @@ static void offload_text(struct out *out, const struct mf_fit *fit,
                    context_text(fit, each->context).at, word(each->fits));
     }
     if (!devices)
-        out_text(out, "(the limit as that of one device; the host has none)\n");
+        out_text(out, "(the limit applies to one device; the host has none)\n");
 }
 
 static void longest_text(struct out *out, const struct mf_fit *fit)

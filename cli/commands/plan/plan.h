@@ -22,7 +22,7 @@ struct plan_options {
 
 /* The same as the library takes it. */
 struct plan_request {
-    struct mf_plan_options options; /* its context is that of one plan */
+    struct mf_plan_options options; /* its context belongs to one plan */
     uint64_t context[CONTEXTS_MAX]; /* 0: the model's */
     size_t context_count;
     uint64_t device_limit[MF_PLAN_DEVICES];

@@ -2,9 +2,9 @@
  *
  * plot.c - memory against context, drawn as SVG
  *
- * The picture has no script and loads nothing.  Its colours are those of the
- * reader's scheme, light or dark; lines also differ in their dashes, and each
- * has its name at its end.
+ * The picture has no script and loads nothing.  Its colours follow the reader's
+ * scheme, light or dark; lines also differ in their dashes, and each has its
+ * name at its end.
  */
 #include <stdarg.h>
 #include <stdio.h>

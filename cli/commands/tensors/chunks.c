@@ -77,7 +77,7 @@ static bool is_number(unsigned cell)
     return cell == GROUP || cell >= VALUES;
 }
 
-/* A cell's text; that of a path is in the column. */
+/* A cell's text; a path's text is in the column. */
 struct cell {
     char text[32];
     struct mf_str at;

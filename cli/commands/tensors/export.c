@@ -17,7 +17,7 @@ static struct {
 
 static const struct option table[] = {
     OPTION_FLAG("--raw", options.raw,
-                "write the tensor's bytes as they are, without a header"),
+                "write the tensor's bytes, without a header"),
     OPTION_FORCE,
     OPTIONS_WORK,
     OPTION_TENSORS_ONLY,

@@ -51,7 +51,7 @@ static void attack_text(struct run *run, const struct mf_attack_info *attack)
         out_line(&run->out, attack->meaning);
 }
 
-/* Those of a rule, or of an id; all if both are NULL. */
+/* Attacks of a rule, or of an id; all if both are NULL. */
 static void show(struct run *run, const char *rule, const char *id,
                  void (*each)(struct run *, const struct mf_attack_info *))
 {

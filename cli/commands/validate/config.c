@@ -4,8 +4,8 @@
  *
  * One option per line, without its dashes, then a space and its value.  Empty
  * lines, and those that begin with '#', say nothing.  Only a file that the
- * command line names is read: one that lies next to a model may come from
- * whoever made the model.
+ * command line names is read: one that lies next to a model may come from the
+ * model's author.
  */
 #include <stdio.h>
 #include <string.h>

@@ -50,15 +50,16 @@ struct verdict {
     size_t passed_count;  /* those that do not count, from result[room - 1]
                              backwards */
     struct tally found;   /* all findings that count, after --strict */
-    struct tally hidden;  /* those of them that --hide hides */
-    struct tally unshown; /* those of them that --max-findings hides */
+    struct tally hidden;  /* the findings that --hide hides */
+    struct tally unshown; /* the findings that --max-findings hides */
     size_t accepted;      /* in the baseline */
     size_t ignored;       /* by --ignore */
     bool passes;          /* there is a baseline, or something is ignored */
     uint64_t tensors;     /* of a table: chunks of its columns */
     bool is_table;
-    uint64_t missing; /* bytes between the end of the file and that of its last
-                         tensor; 0: not truncated, or other errors as well */
+    uint64_t
+        missing; /* bytes between the end of the file and the end of its last
+                    tensor; 0: not truncated, or other errors as well */
     const char *missing_path;     /* the truncated file */
     bool data;                    /* tensor data was read */
     bool generic;                 /* the architecture is unknown */
@@ -79,7 +80,7 @@ struct totals {
 };
 
 /* A form of report: begin once, file for each, end once.  Each may be NULL.
- * They write to out, and those of JSON with run->json, which leads there. */
+ * They write to out, JSON with run->json, which leads there. */
 struct report_form {
     const char *name;      /* "SARIF" */
     const char *beginning; /* of each such report; NULL: it goes to standard

@@ -66,8 +66,7 @@ size_t text_place(struct program *program, struct text text)
 {
     size_t at = 0;
 
-    while (at < program->known.count &&
-           !text_same(program->known.at[at], text))
+    while (at < program->known.count && !text_same(program->known.at[at], text))
         at++;
     if (at < program->known.count)
         return program->place[at];

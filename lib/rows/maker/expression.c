@@ -383,7 +383,8 @@ static struct node *signed_value(struct parser *parser)
                : node;
 }
 
-struct operator {
+struct operator
+{
     const char *sign;
     enum mf_code_kind kind;
     bool json; /* only there */
@@ -392,11 +393,11 @@ struct operator {
 /* Operators of one level, from the left; false: at most one of them. */
 static struct node *operation(struct parser *parser,
                               struct node *(*operand)(struct parser *parser),
-                              const struct operator *list, bool many)
+                              const struct operator* list, bool many)
 {
     struct node *node = operand(parser);
 
-    for (const struct operator *each = list; each->sign && !parser->failed;) {
+    for (const struct operator* each = list; each->sign && !parser->failed;) {
         const char *start;
 
         if ((each->json && !parser->of->json) || !take(parser, each->sign)) {
@@ -450,9 +451,12 @@ static bool take_in(struct parser *parser)
 static struct node *comparison(struct parser *parser)
 {
     static const struct operator list[] = {
-        { "==", MF_IS_EQUAL, false },   { "!=", MF_IS_DIFFERENT, false },
-        { "<=", MF_IS_AT_MOST, false }, { ">=", MF_IS_AT_LEAST, false },
-        { "<", MF_IS_LESS, false },     { ">", MF_IS_GREATER, false },
+        { "==", MF_IS_EQUAL, false },
+        { "!=", MF_IS_DIFFERENT, false },
+        { "<=", MF_IS_AT_MOST, false },
+        { ">=", MF_IS_AT_LEAST, false },
+        { "<", MF_IS_LESS, false },
+        { ">", MF_IS_GREATER, false },
         { NULL, 0, false },
     };
     struct node *node = operation(parser, sum, list, false);

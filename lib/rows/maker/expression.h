@@ -30,11 +30,11 @@ struct function {
 struct node {
     enum mf_code_kind kind;
     char letter;
-    struct text text;     /* a name, digits, what is between quotes; of DIVIDE
-                             and its like the divisor, of CALL all arguments */
-    size_t number;        /* of LENGTH the dimension, of CALL the function */
-    struct node *child;   /* the first one */
-    struct node *next;    /* of the same parent */
+    struct text text;   /* a name, digits, what is between quotes; of DIVIDE
+                           and its like the divisor, of CALL all arguments */
+    size_t number;      /* of LENGTH the dimension, of CALL the function */
+    struct node *child; /* the first one */
+    struct node *next;  /* of the same parent */
 };
 
 struct expression {

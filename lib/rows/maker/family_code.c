@@ -250,12 +250,11 @@ static bool put_plain(struct writing *to, struct text word, struct text rest,
     static const struct {
         const char *word;
         enum mf_code_row code;
-    } rows[] = { { "class", MF_DO_CLASS },
-                 { "arch", MF_DO_ARCH },
-                 { "vocab", MF_DO_VOCAB },
-                 { "null", MF_DO_NOTHING },
-                 { "mtp", MF_DO_MTP },
-                 { "without_mtp", MF_DO_WITHOUT_MTP } };
+    } rows[] = {
+        { "class", MF_DO_CLASS }, { "arch", MF_DO_ARCH },
+        { "vocab", MF_DO_VOCAB }, { "null", MF_DO_NOTHING },
+        { "mtp", MF_DO_MTP },     { "without_mtp", MF_DO_WITHOUT_MTP }
+    };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (text_is(word, rows[i].word)) {

@@ -18,9 +18,9 @@ const struct language graph_language = { sections, kinds };
 
 /* lib/plan/graph.c gives them to all graphs. */
 static const char *const numbers[] = {
-    "tokens",    "outputs", "sequences", "streams", "cells_full",
-    "flash_on",  "windows", "cells_swa", "v_most",  "wide_k",
-    "wide_v",    "small_k", "small_v",
+    "tokens",   "outputs", "sequences", "streams", "cells_full",
+    "flash_on", "windows", "cells_swa", "v_most",  "wide_k",
+    "wide_v",   "small_k", "small_v",
 };
 
 static const char *const types[] = { "f32",  "f16",    "i32",  "i64",
@@ -338,7 +338,7 @@ static void see_each(struct walk *walk, struct text rest)
     }
     see_number(walk, from);
     see_number(walk, (struct text){ rest.at + from.size + 4,
-                                        rest.size - from.size - 4 });
+                                    rest.size - from.size - 4 });
 }
 
 static void see_let(struct walk *walk, struct text rest)
@@ -363,8 +363,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
         if (walk->depth > 1)
             row_error(walk->row, "'each' stands in a graph, not in a group");
         see_each(walk, rest);
-    }
-    else if (text_is(word, "let"))
+    } else if (text_is(word, "let"))
         see_let(walk, rest);
     else if (text_is(word, "input"))
         see_input(walk, rest);
@@ -418,8 +417,7 @@ static bool is_like(const struct source *source, const struct part *part)
 /* The group that the library gives to all graphs. */
 static void walk_numbers(struct walk *walk)
 {
-    struct part *group =
-        source_find(walk->source, "group", text_of("numbers"));
+    struct part *group = source_find(walk->source, "group", text_of("numbers"));
 
     if (!group)
         return;

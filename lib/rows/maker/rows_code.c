@@ -97,8 +97,7 @@ static void put_use(struct writing *to, struct text rest, bool optional)
 
 static void put_like(struct writing *to, struct text name)
 {
-    const struct part *part =
-        source_find(to->program->source, "arch", name);
+    const struct part *part = source_find(to->program->source, "arch", name);
 
     if (!part)
         part = source_find(to->program->source, "graph", name);

@@ -364,8 +364,8 @@ static void take_row(struct reading *reading)
 static bool add_line(struct reading *reading, const char *line)
 {
     size_t size = strlen(line), room = reading->size + size + 2;
-    char *text = take_memory((char *)(reading->size ? reading->row.text : NULL),
-                             room);
+    char *text =
+        take_memory((char *)(reading->size ? reading->row.text : NULL), room);
 
     reading->size += (size_t)sprintf(text + reading->size, "%s%s",
                                      reading->size > 0 ? " " : "", line);

@@ -45,7 +45,10 @@ static void put_bytes(FILE *out, const char *name, const struct bytes *bytes)
 {
     fprintf(out, "static const char %s[] =", name);
     for (size_t i = 0; i < bytes->size; i++)
-        fprintf(out, "%s\\%03o", i % 24 ? "" : i ? "\"\n    \"" : "\n    \"",
+        fprintf(out, "%s\\%03o",
+                i % 24 ? ""
+                : i    ? "\"\n    \""
+                       : "\n    \"",
                 bytes->at[i]);
     fputs(bytes->size ? "\";\n\n" : " \"\";\n\n", out);
 }
