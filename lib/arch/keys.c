@@ -339,14 +339,14 @@ static bool read_carried(struct mf_arch_run *run, const struct type *type,
     return carried.present;
 }
 
-/* For numbers a key that may be missing counts as 0, as in GGUF. */
+/* Where the keys of GGUF are known, one that may be missing counts as 0. */
 static void read_foreign(struct mf_arch_run *run, const struct type *type,
                          struct mf_arch_key *key)
 {
     if (read_carried(run, type, key))
         return;
     read_fact(run, type, key);
-    if (run->quiet && type->optional && key->fault == MF_ARCH_SOUND &&
+    if (run->keys && type->optional && key->fault == MF_ARCH_SOUND &&
         !key->present)
         key->number.known = true;
 }

@@ -310,6 +310,7 @@ static const char mixed[] =
 
 static enum mf_status make_outlines(struct mf_model *model, bool whole)
 {
+    struct mf_validate_options how = { .size = sizeof(how) };
     enum mf_status status = MF_OK;
 
     for (int i = MF_OUTLINE_FACTS; i <= MF_OUTLINE_HEADER; i++) {
@@ -317,6 +318,10 @@ static enum mf_status make_outlines(struct mf_model *model, bool whole)
 
         status = mf_model_outline(model, (enum mf_outline)i, &outline);
         assert_int_equal(outline != NULL, status == MF_OK);
+        if (i == MF_OUTLINE_HEADER && status == MF_OK) {
+            how.outline = outline;
+            status = mf_model_validate_with(model, &how);
+        }
         assert_true(!whole || status == MF_OK || status == MF_ERR_MEMORY);
         mf_model_close(outline);
         if (status == MF_ERR_MEMORY)
