@@ -169,8 +169,8 @@ nothing_left() {
         ! grep 'what is left' "$dir/err" &&
         grep '^At t-end' "$dir/err" | cmp - "$dir/end"
 }
-check "--timings is no leak" nothing_left --timings
-check "--record is no leak" nothing_left --record="$dir/record"
+check "--timings is not a leak" nothing_left --timings
+check "--record is not a leak" nothing_left --record="$dir/record"
 
 # ---- where it cannot be written
 
@@ -199,7 +199,7 @@ check "no such folder: 4" refused 'No such file' "$dir/no-such/heap.json"
 check "and it is named once" grep -q \
     "^modelfile: '[^']*' cannot be .*: No such file" "$dir/err"
 cp "$model" "$dir/precious.gguf"
-check "a file that is no profile: 4" refused 'is not a heap profile' \
+check "a file that is not a profile: 4" refused 'is not a heap profile' \
     "$dir/precious.gguf"
 check "and it stays" cmp "$model" "$dir/precious.gguf"
 ln -s "$dir/nowhere" "$dir/link.json"

@@ -387,7 +387,7 @@ hosts="getenv|secure_getenv|environ|setenv|putenv|setlocale|uselocale|newlocale"
 hosts="$hosts|strerror|strerror_r|__xpg_strerror_r|signal|sigaction"
 check_empty "the library reads no environment and no locale, and takes no signal" \
     refers "$hosts" "$library"
-# room.c asks for memory that is no file's.
+# room.c asks for memory that is not a file's.
 maps_files() {
     find "$build" -name '*.o' ! -path '*/tests/*' ! -path '*/fixtures/*' \
         ! -path "$build/musl/*" ! -path "$build/wasi/*" ! -path "$build/windows/*" \

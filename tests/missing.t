@@ -192,7 +192,7 @@ check "alone in its file, too" misses bad-object.npy arr_0 \
     "an array of Python objects"
 check "an array with a malformed header" misses bad-header.npz d \
     "the shape is not"
-check "a member that is no array" misses bad-member.npz notes.txt \
+check "a member that is not an array" misses bad-member.npz notes.txt \
     "it is not an array"
 check "an encrypted member" misses bad-zip-encrypted.npz b \
     "a member is encrypted"

@@ -624,7 +624,7 @@ const CONFIGS = {
     "a width below 0": [{ ...LLAMA, hidden_size: -8 }, /not a valid u32/],
     "a width too large": [{ ...LLAMA, hidden_size: 2 ** 32 },
         /not a valid u32/],
-    "a width that is no integer": [{ ...LLAMA, hidden_size: 8.5 },
+    "a width that is not an integer": [{ ...LLAMA, hidden_size: 8.5 },
         /'hidden_size' must/],
     "a width of 400 digits": [JSON.stringify(LLAMA).replace(
         "\"hidden_size\":8", `"hidden_size":${"9".repeat(400)}`),
@@ -632,7 +632,7 @@ const CONFIGS = {
     "an object for a number": [{ ...LLAMA, vocab_size: {} },
         /'vocab_size' must/],
     "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
-    "scaling that is no object": [{ ...LLAMA, rope_scaling: 4 },
+    "scaling that is not an object": [{ ...LLAMA, rope_scaling: 4 },
         /'rope_scaling' must be an object/],
     "quantized weights": [{ ...LLAMA, quantization_config: {
         quant_method: "own", bits: 4 } }, /'own' of quantization_config/],

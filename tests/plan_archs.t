@@ -98,7 +98,7 @@ compare() { # SUFFIX OPTION...
         END {
             for (name in expected)
                 if (!(name in seen))
-                    print name " is no architecture"
+                    print name " is not an architecture"
         }' "$table" "$dir/planned"
 }
 check_empty "compute buffers of all graphs are those of llama.cpp" compare ""

@@ -319,7 +319,7 @@ nothing_named() {
         2>"$dir/err" || code=$?
     [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ]
 }
-check "OUT is no TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
+check "OUT is not a TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
 check "OUT alone" nothing_named other.gguf
 
 # ---- as many files as IN has
@@ -438,7 +438,7 @@ check "--include-weights without a matrix" refused --include-weights a \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 check "--exclude-weights without one" refused --exclude-weights a \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
-check "--prune-layers that is no list" refused --prune-layers 1 \
+check "--prune-layers that is not a list" refused --prune-layers 1 \
     --prune-layers 2,x "$dir/f16.gguf" "$dir/no.gguf" q4_k
 check "an integer without digits" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
     --override-kv a=int:-
@@ -451,7 +451,7 @@ check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:9223372036854775808
 check "--keep-split to standard output" refused --keep-split "$dir/f16.gguf" \
     - q4_k
-check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
+check "threads that are not numbers" refused "$dir/f16.gguf" "$dir/no.gguf" \
     q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
 want=4

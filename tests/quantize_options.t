@@ -214,7 +214,7 @@ faulty() {
         run 3 --json "$wide" no.gguf Q4_K_M --tensor-type-file faulty &&
         grep -q '"file":"faulty"' out
 }
-check "a line that is no pattern is refused" faulty 'a=q8_0\nx y=q8_0\n' \
+check "a line that is not a pattern is refused" faulty 'a=q8_0\nx y=q8_0\n' \
     "line 2: expected PATTERN=TYPE, not 'x'"
 check "a type that nobody knows" faulty 'a=q8_0 b=q6k' \
     "line 1: unknown tensor type 'q6k'; did you mean"

@@ -185,7 +185,7 @@ operands() {
     grep -q 'modelfile [0-9.]* quantize \*.gguf Q8_0 --allow-requantize"' \
         tQ8_0/run.json && grep -q 'quantize \*.gguf Q4_0 ' tQ4_0/run.json
 }
-check "an operand that is no file counts as well" operands
+check "an operand that is not a file counts as well" operands
 
 # different ARGUMENT... -- ARGUMENT...: two commands have their own fingerprints.
 different() {
@@ -441,7 +441,7 @@ still() {
     [ "$(status still)" = \
         "unavailable (the energy counter does not change) null" ]
 }
-check "a counter that stands still is no 0 J" still
+check "a counter that stands still is not 0 J" still
 
 forbidden() {
     chmod 400 sys/class/powercap/intel-rapl:*/energy_uj

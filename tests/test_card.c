@@ -237,7 +237,7 @@ static void sampling_is_of_generation_config(void **state)
             "sampling.temp f32 0\nsampling.penalty_repeat f32 2\n"
             "sampling.mirostat i32 1\n" NAMED);
     put_file("generation_config.json", "{\"temperature\": 1,}");
-    becomes(NAMED); /* as the converter passes over what is no JSON */
+    becomes(NAMED); /* as the converter passes over what is not JSON */
     put_file("generation_config.json", "[]");
     becomes(NAMED);
     put_file("generation_config.json", "[1]");

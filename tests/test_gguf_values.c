@@ -61,7 +61,7 @@ static void add_number(struct line *line, enum mf_value_type type,
         add(line, "%s", number.boolean ? "true" : "false");
         break;
     default:
-        fail_msg("%s is no number", mf_value_type_name(type));
+        fail_msg("%s is not a number", mf_value_type_name(type));
     }
 }
 

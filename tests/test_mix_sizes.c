@@ -176,7 +176,7 @@ static void places(void **state)
 
 /* ---- models that cannot be quantized ---- */
 
-/* A tensor of a type that is no float: its file cannot be had in any mix but
+/* A tensor of a type that is not a float: its file cannot be had in any mix but
  * the one that changes nothing. */
 static void unknown_sizes(void **state)
 {

@@ -468,7 +468,7 @@ static void long_work_reports_progress(void **state)
 /* More than are looked at in one run. */
 #define ZEROS 3000
 
-/* Tensors of two zeros each: a single one is no finding. */
+/* Tensors of two zeros each: a single one is not a finding. */
 static size_t put_zeros(char *file, size_t room)
 {
     size_t size = 8;

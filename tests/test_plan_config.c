@@ -413,7 +413,7 @@ static const char mixed[] =
     "\"hybrid_override_pattern\": \"M-*E\", \"head_dim\": 1.5e1,"
     "\"num_attention_heads\": 4, \"num_hidden_layers\": 4}}";
 
-/* Plans with that heap; what is not JSON is no error. */
+/* Plans with that heap; what is not JSON is not an error. */
 static enum mf_status try(struct test_heap *heap, const char *config,
                           size_t size)
 {

@@ -170,7 +170,7 @@ static void mmio_where_there_is_nothing_else(void **state)
     remove_tree();
 }
 
-/* What is not a number is no sample; the next one covers its time. */
+/* What is not a number is not a sample; the next one covers its time. */
 static void unreadable_for_a_while(void **state)
 {
     static const char *const hostile[] = {

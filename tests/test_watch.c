@@ -138,7 +138,7 @@ static void test_nothing_leaks_before_the_last_round(void **state)
     }
     assert_true(own(watch).per_round == 1 && own(watch).rounds == 7);
     assert_false(own(watch).complete || own(watch).leaks);
-    /* An end without a beginning is no round. */
+    /* An end without a beginning is not a round. */
     mf_watch_end(watch);
     assert_int_equal(own(watch).rounds, 7);
     assert_true(mf_watch_begin(watch));
