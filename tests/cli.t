@@ -3,8 +3,8 @@
 #
 # cli.t - the command line as its users meet it
 #
-# What a command prints stands in tests/golden/NAME, errors and exit code
-# included; `UPDATE=1 tests/cli.t` writes these files anew, to be read before
+# What a command prints is in tests/golden/NAME, errors and exit code
+# included; `UPDATE=1 tests/cli.t` rewrites these files, to be read before
 # they are committed.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
@@ -382,7 +382,7 @@ json_run() {
 }
 check "in JSON the same numbers stand under run" json_run
 
-# into_closed COMMAND...: its output goes to a pipe that nobody reads.
+# into_closed COMMAND...: its output goes to a pipe without a reader.
 into_closed() {
     { "$@" 2>"$dir/err"; echo $? >"$dir/code"; } | head -c 9 >/dev/null
     code=$(cat "$dir/code")

@@ -27,7 +27,7 @@ judge() {
     case $2 in
     good) [ "$code" = 0 ] && [ "$errors" = 0 ] && [ "$warnings" = 0 ] ;;
     warning) [ "$code" = 0 ] && [ "$errors" = 0 ] ;;
-    # Faults in what `info` does not look at are those of tests/validate.t.
+    # Faults in what `info` does not look at belong to tests/validate.t.
     error)
         [ "$code" = 0 ] && { [ "$errors" -gt 0 ] ||
             grep -q "^$1[^ ]* error " tests/golden/findings; }

@@ -20,7 +20,7 @@
 #
 #     survived: FILE:LINE:COLUMN: OLD -> NEW  CODE
 #
-# What makes the same object code is not listed.  The exit code says nothing of
+# A change with the same object code is not listed.  The exit code says nothing of
 # survivors: some changes change nothing that matters, and a reader must decide.
 set -u
 
@@ -127,7 +127,7 @@ fast_tests() {
     done
 }
 
-needs() { # TEST: what is to be made for it
+needs() { # TEST: what make must build for it
     case $1 in
     *.t) echo build/modelfile ;;
     *) echo "$1" ;;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// names.mjs - convert --names, held against what is worked out here
+// names.mjs - convert --names, compared with results worked out here
 //
 //     node tests/names.mjs FIXTURES FOLDER
 //
@@ -451,7 +451,7 @@ check("safetensors out of GGUF say that they are PyTorch's", () => {
     same(ask("diff", base, at("pt.safetensors")).said.same, true, "diff");
 });
 
-check("what else is called so stays what it is", () => {
+check("other tensors of that name do not change", () => {
     for (const format of ["pt", "own"]) {
         writeSafetensors(at("own.safetensors"), LEAST,
             { "format:string": format, format: "pt" });
@@ -715,7 +715,7 @@ for (const [name, [tensor, shape, words]] of Object.entries(TENSORS))
 refused("an architecture without a table", join(fixtures, "good-base.gguf"),
     /it is not known how .* architecture 'tiny' name their tensors/, "--names", "hf");
 
-check("what stands nowhere else is left out only when asked", () => {
+check("values without another place are left out only when asked", () => {
     const file = openSync(at("freqs.gguf"), "w");
     closeSync(file);
     const source = hfFolder("freqs", LLAMA, [...LEAST]);

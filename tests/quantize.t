@@ -230,7 +230,7 @@ trailing() {
 }
 trailing
 
-# Whole files: their sums are those of the tool's files.
+# Whole files: their sums match the tool's files.
 is_tools() {
     want_sum=$1
     shift
@@ -358,7 +358,7 @@ check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
 check "--prune-layers twice leaves out both" refused --allow-requantize \
     --prune-layers 0 --prune-layers 1 fixtures/good-llama.gguf \
     "$dir/no.gguf" F16
-check "which is said" grep -q "cannot leave out all 2 blocks" "$dir/err"
+check "with a message" grep -q "cannot leave out all 2 blocks" "$dir/err"
 check "a file that is not an importance matrix" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 
@@ -444,7 +444,7 @@ check "an integer without digits" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
     --override-kv a=int:-
 check "an integer of more than 32 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:4294967296
-check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
+check "an unknown type" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
 check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
@@ -525,7 +525,7 @@ check "one that has no codes on a grid" no_number IQ3_S \
     "$dir/huge.gguf"
 
 # llama-gguf-split leaves these keys in what it joined, llama-quantize takes
-# them away: what comes is what comes of the model that was never split.
+# them away: the result is the same as from the model that was never split.
 from_joined() {
     cp "$golden/llama-wide.gguf" "$dir/j.gguf" &&
         "$modelfile" meta set --quiet "$dir/j.gguf" split.no:u16=0 \

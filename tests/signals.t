@@ -4,7 +4,7 @@
 # signals.t - a signal ends every command soon, whatever it is doing
 #
 # The program under test goes on for ever in a read or a write of the library
-# (tests/endless.c): nobody asks there whether work is to be stopped.
+# (tests/endless.c): the library does not check for a stop there.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -173,13 +173,13 @@ twice() {
 }
 check "the first of two signals counts" twice
 
-nobody_writes() {
+no_writer() {
     mkfifo pipe
     begin "$modelfile" convert --quiet model.gguf pipe
     sleep 0.2
     ended TERM 143
 }
-check "a pipe that nobody reads" nobody_writes
+check "a pipe without a reader" no_writer
 
 echo "# the longest end took $(cat "$dir/longest") ms"
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_mix_sizes.c - the size of a model in each mix is that of the file which
+ * test_mix_sizes.c - the size of a model in each mix matches the file which
  * quantizing writes
  */
 #include <sys/stat.h>

@@ -339,7 +339,7 @@ static void faults_name_their_field(void **state)
     }
 }
 
-static void what_is_no_json_is_named(void **state)
+static void invalid_json_is_named(void **state)
 {
     struct mf_plan plan = plan_of_config("{\"num_hidden_layers\": 2,");
 
@@ -513,7 +513,7 @@ int main(void)
         WITH_FOLDER(recurrent_blocks),
         WITH_FOLDER(lists_of_blocks),
         WITH_FOLDER(faults_name_their_field),
-        WITH_FOLDER(what_is_no_json_is_named),
+        WITH_FOLDER(invalid_json_is_named),
         WITH_FOLDER(facts_come_from_any_part),
         WITH_FOLDER(facts_are_given_next_to_a_fault),
         WITH_FOLDER(every_prefix_and_flip),

@@ -222,7 +222,7 @@ static void fact_text(struct run *run, struct mf_model *model,
 }
 
 /* Whether the number is given and is 0, as of experts. */
-static bool is_none(const struct mf_model *model,
+static bool is_zero(const struct mf_model *model,
                     const struct mf_config_facts *config, enum mf_fact fact)
 {
     const struct mf_config_fact *beside = &config->fact[fact];
@@ -248,7 +248,7 @@ static void parts_text(struct run *run, struct mf_model *model,
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (!is_none(model, config, parts[i].fact))
+        if (!is_zero(model, config, parts[i].fact))
             fact_text(run, model, config, parts[i].name, parts[i].fact);
 }
 
