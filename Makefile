@@ -723,7 +723,7 @@ install: all ## into $(PREFIX), below DESTDIR
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 	$(if $(DESTDIR),,@$(TELL_LOADER))
 
-uninstall: ## takes away what install put there
+uninstall: ## removes the files of make install
 	rm -f $(DESTDIR)$(PREFIX)/bin/modelfile \
 	    $(DESTDIR)$(PREFIX)/include/modelfile.h \
 	    $(DESTDIR)$(PREFIX)/include/modelfile.hpp \

@@ -12,7 +12,7 @@ struct run;
 /* Limits the heap of the whole process, once its options are known. */
 void budget_begin(struct run *run);
 
-/* Tells an env that is to be made what is left of the limit. */
+/* Gives a new env the rest of the limit. */
 void budget_env(const struct run *run, struct mf_options *options);
 
 /* Allows the sandbox what a trial writes to; see trial.h. */

@@ -15,7 +15,7 @@
 #include "cli/report.h"
 #include "cli/room.h"
 
-/* Some 100,000 paths.  What is not used of it is no memory. */
+/* Some 100,000 paths.  The unused part takes no memory. */
 #define LIST_SIZE_MAX ((size_t)8 * 1024 * 1024)
 
 struct list {

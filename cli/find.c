@@ -58,7 +58,7 @@ static void unknown_command(struct run *run, const char *name)
         report_usage(run, "missing command; see: modelfile help");
         return;
     }
-    if (words_is_none(name)) {
+    if (words_is_refused(name)) {
         report_usage(run,
                      "no command '%s': models are not run here, but by a "
                      "runtime such as llama.cpp; see: modelfile help",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kinds.c - files that are no models, and what they say about themselves
+ * kinds.c - files that are not models, and what they say about themselves
  */
 #include "cli/kinds.h"
 
@@ -25,7 +25,7 @@ size_t kind_entries(struct mf_model *model)
     return entries;
 }
 
-/* What makes images or sound fit for a model. */
+/* An encoder and projector of images or sound. */
 static bool is_projector(struct mf_model *model)
 {
     struct mf_meta meta;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kinds.h - files that are no models, and what they say about themselves
+ * kinds.h - files that are not models, and what they say about themselves
  */
 #ifndef CLI_KINDS_H
 #define CLI_KINDS_H

@@ -79,7 +79,7 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
 /* glibc gets memory for small blocks from the system a MiB at a time instead of
  * 132 KiB, so most runs ask once.  101 is before every other constructor, whose
  * malloc may be the first.  If the system has less, as under ulimit -d, glibc
- * asks for what it needs. */
+ * allocates only its need. */
 #define ROOM_AT_ONCE  (1024 * 1024)
 
 /* False if that was done before. */

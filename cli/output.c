@@ -127,7 +127,7 @@ static bool has_tensor(const struct mf_model *model, const char *beginning)
 
 /* Most families have the first of these names, and adapters the second; others
  * have a config.json, and so may tensors that are llama.cpp's already.  An
- * error in that file is no matter here. */
+ * error in that file does not matter here. */
 static bool has_hub_names(struct run *run, struct mf_model *model)
 {
     struct mf_model *outline = NULL;
@@ -146,7 +146,7 @@ static bool has_hub_names(struct run *run, struct mf_model *model)
     return found;
 }
 
-/* A GGUF file is for llama.cpp, which must be told what the model is. */
+/* A GGUF file is for llama.cpp, which needs the model's architecture. */
 static void remark_names(struct run *run, struct mf_model *model,
                          const char *path, const char *format)
 {

@@ -13,7 +13,7 @@ struct textfile {
 };
 
 /* A file that is larger is refused before it is read to its end; so is one
- * with a NUL where that is no text. */
+ * with a NUL where that is not text. */
 struct textkind {
     const char *what; /* "the manifest" */
     size_t size_max;

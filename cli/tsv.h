@@ -4,7 +4,7 @@
  *
  * The first line has the names of the columns, as in --json.  A field is
  * followed by a tab or the end of the line, and has neither: a text from a file
- * is escaped, "\" too, so that it can be told what it was.  A field without a
+ * is escaped, "\" too, so that the original can be restored.  A field without a
  * value is empty.
  */
 #ifndef MF_CLI_TSV_H

@@ -50,7 +50,7 @@ bool words_find(const char *after, const char *word, const char **name,
     return true;
 }
 
-bool words_is_none(const char *word)
+bool words_is_refused(const char *word)
 {
     const struct word *found = find("", word);
 

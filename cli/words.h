@@ -13,7 +13,7 @@ bool words_find(const char *after, const char *word, const char **name,
                 const char **sub);
 
 /* Whether it is a first word for something that no command does. */
-bool words_is_none(const char *word);
+bool words_is_refused(const char *word);
 
 /* The first words that mean a command, one with each call from *at 0 on, then
  * NULL. */

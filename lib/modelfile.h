@@ -155,7 +155,7 @@ struct mf_error {
     enum mf_error_file file;
     uint64_t needed; /* MF_NEED_MORE: bytes from the start of the file */
     int system;      /* errno of the call of the system that failed; else 0 */
-    char path[256];  /* of the file, as it was opened or is to be written, or if
+    char path[256];  /* of the file, as it was opened or will be written, or if
                         that is longer, its name; "" if it is unknown */
 };
 
@@ -327,7 +327,7 @@ struct mf_io_stats {
 };
 
 /* One phase of the work of an env, such as reading. A phase inside another one
- * stops the clock of the outer one: a read while a header is parsed is no part
+ * stops the clock of the outer one: a read while a header is parsed is not part
  * of the parsing. So the totals of all phases add up to the time since
  * mf_env_new; with several threads, to the time of all threads together,
  * without the one that waits for them. The last one, "program", is what the
@@ -688,8 +688,8 @@ MF_API uint32_t mf_tensor_shape(const struct mf_model *model,
                                 uint64_t shape[MF_RANK_MAX]);
 
 /* A tensor, or a member of an archive, that the file has and that is not read:
- * it is damaged, or of a kind that is not supported. It is none of the tensors;
- * a finding has the details. */
+ * it is damaged, or of a kind that is not supported. It is not among the
+ * tensors; a finding has the details. */
 struct mf_missed {
     struct mf_str name; /* terminated; as a tensor's, or a member's */
     const char *reason; /* why not: "a sparse tensor" */
@@ -1050,7 +1050,7 @@ enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
 /* "note", "warning", "error". */
 MF_API const char *mf_severity_name(enum mf_severity severity);
 
-/* Who reads a model. */
+/* Readers of models. */
 enum mf_readers {
     MF_READER_SPEC = 1,         /* any that follows the specification */
     MF_READER_LLAMA = 2,        /* llama.cpp v0.5.0, which reads GGUF */
@@ -1210,8 +1210,8 @@ enum mf_naming {
     MF_NAMING_KEEP, /* the ones they have */
     MF_NAMING_GGUF, /* llama.cpp's: "blk.0.attn_q.weight" */
     MF_NAMING_HF, /* Hugging Face's: "model.layers.0.self_attn.q_proj.weight" */
-    /* What makes the file usable: MF_NAMING_GGUF where a Hugging Face folder or
-     * an adapter becomes GGUF, which without names and metadata from
+    /* The names that make the file usable: MF_NAMING_GGUF where a Hugging Face
+     * folder or an adapter becomes GGUF, which without names and metadata from
      * config.json no program loads; else MF_NAMING_KEEP */
     MF_NAMING_AUTO
 };
@@ -1248,10 +1248,10 @@ struct mf_convert_options {
                          else the usual one */
     const struct mf_edit *edits; /* applied in this order */
     size_t edit_count;
-    /* Rename the tensors, and change what goes with those names: the order of
-     * rows, experts in one tensor or several. What a model lacks is taken from
-     * the config.json in its folder. Refused unless the new name of every
-     * tensor is certain. */
+    /* Rename the tensors, and change everything that depends on the names: the
+     * order of rows, experts in one tensor or several. What a model lacks is
+     * taken from the config.json in its folder. Refused unless the new name of
+     * every tensor is certain. */
     enum mf_naming names;
     unsigned unused; /* 0 */
     /* Keep what is written if the work is stopped, by an error or a kill, and
@@ -1277,7 +1277,7 @@ struct mf_convert_options {
     bool fuse_qkv, fuse_gate_up; /* tensors that some versions of llama.cpp
                                     load faster: one for two or three */
     bool fp8_as_q8;              /* tensors of 8-bit floats become q8_0 */
-    /* In place of the model what makes images or sound fit for it, which
+    /* In place of the model its image or audio encoder and projector, which
      * llama.cpp takes as a file of its own (--mmproj). */
     bool projector;
     /* For the same and for an adapter: a big-endian file, as llama.cpp's
@@ -1594,7 +1594,7 @@ mf_model_quantize(struct mf_model *model, const char *path,
                   struct mf_quantize_result *out);
 
 /* Whether the file is an importance matrix of llama-imatrix: GGUF, or the
- * format that it wrote before 2025. NULL is none. */
+ * format that it wrote before 2025. False for NULL. */
 MF_API bool mf_model_is_imatrix(const struct mf_model *model);
 
 struct mf_imatrix_merge_options {
@@ -1621,8 +1621,8 @@ struct mf_imatrix_merge_result {
 };
 
 /* Adds importance matrices, of either format, and writes what llama-imatrix
- * --in-file does, byte for byte. Fails if entries of one name do not fit each
- * other. options and out may be NULL. */
+ * --in-file does, byte for byte. Fails if entries of one name have different
+ * sizes. options and out may be NULL. */
 MF_API enum mf_status
 mf_imatrix_merge(struct mf_env *env, const char *const *paths, size_t count,
                  const char *path,
@@ -1953,7 +1953,7 @@ MF_API enum mf_status mf_model_duplicates(struct mf_model *model,
  * model 0, or tensor i - n of model 1 where model 0 has n. same has room for
  * all of them, and so has place, which may be NULL: place[i] gets the lowest
  * number of an equal tensor that begins at the very same byte of the same file.
- * These share their bytes, and are no copies: i is the first tensor in its
+ * These share their bytes, and are not copies: i is the first tensor in its
  * place where place[i] is i, and the first of all that are equal where same[i]
  * is. A file that is given twice, by whatever path, is the same file. */
 MF_API enum mf_status mf_models_duplicates(struct mf_model *const *models,
@@ -2101,15 +2101,15 @@ struct mf_verify_result {
  * write themselves are not compared: general.file_type,
  * general.quantization_version, quantize.imatrix.* and split.*. Both models
  * must belong to one env. options and out may be NULL. A model that does not
- * follow from the source is no error: see out. */
+ * follow from the source is not an error: see out. */
 MF_API enum mf_status mf_verify(struct mf_model *model, struct mf_model *source,
                                 const struct mf_verify_options *options,
                                 struct mf_verify_result *out);
 
 /* ---- Planning ------------------------------------------------------------ */
 
-/* What a number is that cannot be told: metadata that it depends on is missing
- * or makes no sense. */
+/* An unknown number: metadata that it depends on is missing or makes no
+ * sense. */
 #define MF_PLAN_UNKNOWN UINT64_MAX
 /* More than 16 EiB. */
 #define MF_PLAN_HUGE (UINT64_MAX - 1)
@@ -2155,7 +2155,7 @@ struct mf_plan_options {
 };
 
 #define MF_PLAN_CACHES  8  /* of one model */
-#define MF_PLAN_DEVICES 16 /* beside the host */
+#define MF_PLAN_DEVICES 16 /* without the host */
 
 /* One of the model's caches: blocks of attention with as many cells each. */
 struct mf_plan_cache {
@@ -2226,7 +2226,7 @@ enum mf_fit_answer { MF_FIT_UNKNOWN, MF_FIT_NO, MF_FIT_YES };
 struct mf_fit_context {
     const char *type; /* "f16" */
     /* The longest that fits, all sequences together; 0: not even the shortest;
-     * MF_PLAN_UNKNOWN: it cannot be told, or values of the type need flash
+     * MF_PLAN_UNKNOWN: it is unknown, or values of the type need flash
      * attention, which is off. At most 4294967295, all that llama.cpp can
      * count. */
     uint64_t context;
@@ -2282,8 +2282,8 @@ struct mf_fit {
     uint64_t room[4];
 };
 
-/* Finds what of the plan fits. Fails as mf_plan does, and if nothing has a
- * limit. options may be NULL. */
+/* Finds the parts of the plan that fit. Fails as mf_plan does, and if nothing
+ * has a limit. options may be NULL. */
 MF_API enum mf_status mf_plan_fit(struct mf_model *model,
                                   const struct mf_plan_options *options,
                                   const struct mf_fit_options *fit,

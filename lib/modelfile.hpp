@@ -243,7 +243,7 @@ public:
         std::unique_ptr<const mf_array, void (*)(const mf_array *)> owned(
             array, mf_array_free);
         if (array->of != MF_VALUE_STRING && array->count > 0)
-            return error{MF_ERR_ARGUMENT, "the elements are no texts"};
+            return error{MF_ERR_ARGUMENT, "the elements are not texts"};
         for (std::size_t i = 0; i < array->count; i++)
             out.emplace_back(
                 text(static_cast<const mf_str *>(array->elements)[i]));

@@ -26,7 +26,7 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
                     size_t new_size);
 
 /* Adds the timings of another env, which worked for this one in the same
- * thread, and of which nothing was added before. */
+ * thread, and was not added before. */
 void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
 
 /* From now on nothing that this env writes is kept: outputs go to /dev/null,
@@ -140,8 +140,8 @@ bool mf_power_open(struct mf_power *power, const char *choice, const char *root,
                    uint64_t now_us);
 void mf_power_close(struct mf_power *power);
 
-/* What was taken until now: one sample for each of `count` sums.  None if it
- * cannot be told. */
+/* What was taken until now: one sample for each of `count` sums.  None if it is
+ * unknown. */
 void mf_power_sample(struct mf_power *power, uint64_t now_us,
                      struct mf_energy *const sums[], size_t count);
 
@@ -279,9 +279,9 @@ struct mf_selected {
  * the first text of `strip` with which a name begins.  Errors of tensors that
  * are left out are forgotten, and tensors that mf_missing_at names are left out
  * in the same way, and not reported as missing.  For a model that was just
- * opened, and is to be written: what was learnt from it before is out of date.
- * Fails if a pattern or text fits nothing, if nothing is left, or if two
- * tensors would have one name. */
+ * opened, and will be written: facts read from it before are out of date. Fails
+ * if a pattern or text fits nothing, if nothing is left, or if two tensors
+ * would have one name. */
 enum mf_status mf_model_select(struct mf_model *model,
                                const struct mf_selection *selection,
                                struct mf_selected *out);
@@ -297,9 +297,9 @@ enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits);
 
 /* ---- Files made from a model --------------------------------------------- */
 
-/* Writes a file, such as a picture of a model.  It appears when all of it is on
- * the disk.  MF_ERR_OUTPUT if it is one of the files of the model, or exists
- * and replace is not set. */
+/* Writes a file, such as a picture of a model.  It appears once complete on the
+ * disk.  MF_ERR_OUTPUT if it is one of the files of the model, or exists and
+ * replace is not set. */
 enum mf_status mf_output_write(struct mf_model *model, const char *path,
                                bool replace, const void *bytes, size_t size);
 

@@ -15,7 +15,7 @@
 # s390x is big-endian; armhf has addresses of 32 bits.
 #
 # zlib, xxHash, cmocka and OpenSSL for the processor are Debian's packages, unpacked in
-# that folder; nothing but them is fetched.  Where something is missing, its
+# that folder; nothing but them is fetched.  Where one is missing, its
 # package is named and everything is skipped.
 set -u
 

@@ -22,7 +22,7 @@ set -eu
 missing=
 wanted=
 
-# need PACKAGE: it is to be installed.
+# need PACKAGE: it will be installed.
 need() {
     missing="$missing $1"
 }

@@ -9,7 +9,7 @@
 # Sets absolute paths, so that a script may change its folder:
 #
 #     build      what make built          (BUILD, or build)
-#     modelfile  the program to test      (MODELFILE, or that of build)
+#     modelfile  the program to test      (MODELFILE, or build's)
 #     fixtures   the models of this tree  (FIXTURES, or fixtures)
 #     dir        an empty folder, which is removed when the script ends
 #

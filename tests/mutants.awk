@@ -6,9 +6,9 @@
 #     awk -v lines=LIST -f mutants.awk FILE.c
 #
 # LIST is a file with the numbers of the lines that count ("-": all).  A row of
-# the output is LINE, COLUMN (from 1 on), LENGTH and what is to stand there
-# instead, with tabs between them.  The layout is that of `make format`: a space
-# on both sides tells a binary operator from a unary one.
+# the output is LINE, COLUMN (from 1 on), LENGTH and the replacement, with tabs
+# between them.  The layout is as after `make format`: a space on both sides
+# tells a binary operator from a unary one.
 
 BEGIN {
     count = split("< <= <= < > >= >= > == != != == && || || && " \

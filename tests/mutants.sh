@@ -20,7 +20,7 @@
 #
 #     survived: FILE:LINE:COLUMN: OLD -> NEW  CODE
 #
-# What makes the same object code is not listed.  The exit code says nothing of
+# A change with the same object code is not listed.  The exit code says nothing of
 # survivors: some changes change nothing that matters, and a reader must decide.
 set -u
 

@@ -93,7 +93,7 @@ static inline uint64_t get_number(const void *at, size_t size)
     return value;
 }
 
-/* Numbers as the processor has them become those of a file, or the other way.
+/* Numbers as the processor has them become a file's, or the other way.
  */
 static inline void in_file_order(void *at, size_t count, size_t width)
 {

@@ -6,8 +6,8 @@
 #
 # cmocka writes a skipped test as "not ok 2 # SKIP name" (prove takes that for
 # a failure), a failed group setup as test 0, and a plan for every group; a
-# test in between may print lines of its own.  Results are numbered anew here,
-# and one plan stands at the end.  Into counts goes "passed failed skipped".
+# test in between may print lines of its own.  Results are renumbered here,
+# and one plan is at the end.  Into counts goes "passed failed skipped".
 /^1\.\.0/ { # a whole script that has nothing to do here
     reason = $0
     sub(/^1\.\.0[ \t#]*/, "", reason)

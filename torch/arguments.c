@@ -60,7 +60,7 @@ static bool is_floating(uint8_t dtype)
     }
 }
 
-/* ---- what is beside the elements ---- */
+/* ---- arguments other than elements ---- */
 
 static bool is_empty(const struct pickle *pickle, uint32_t node)
 {

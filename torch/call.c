@@ -64,7 +64,7 @@ static uint32_t add_dict(struct pickle *pickle, const struct pickle_step *step)
     return node;
 }
 
-/* What comes of a call that needs no node of its own kind; PICKLE_NIL: it is a
+/* The result of a call that needs no node of its own kind; PICKLE_NIL: it is a
  * call like any other. */
 static uint32_t plain_result(struct pickle *pickle,
                              const struct pickle_step *step, uint16_t global,

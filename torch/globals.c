@@ -35,7 +35,7 @@ uint16_t mf_pickle_global(struct mf_str module, struct mf_str name)
     return row;
 }
 
-/* A node's text; at is NULL for one that is not kept, or is no text. */
+/* A node's text; at is NULL for one that is not kept, or is not text. */
 static struct mf_str text_of(const struct pickle *pickle, uint32_t at)
 {
     const struct pickle_node *node = &pickle->node[at];

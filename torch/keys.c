@@ -215,7 +215,7 @@ static void note_key(const struct keys *keys, uint32_t key, const char *what)
 {
     struct pickle *pickle = keys->pickle;
     const struct pickle_node *node = &pickle->node[key];
-    /* True and its kind are no opcode's own. */
+    /* True and its kind are not an opcode's own. */
     uint32_t place = node->at > 0 ? key : keys->owner;
     bool named = node->kind == PICKLE_TEXT && mf_pickle_text(pickle, node).at;
 

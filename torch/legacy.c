@@ -19,7 +19,7 @@
 #define VERSION    1001
 #define COUNT_SIZE 8
 
-/* Of a persistent id: the last is None, or the part of the storage. */
+/* Items of a persistent id; the last is None, or the part of the storage. */
 #define LEGACY_ID_ITEMS 6
 
 /* The pickle of the magic number, of protocol 2 or 3. */

@@ -132,7 +132,7 @@ static bool is_global_of(const struct pickle *pickle, uint32_t node,
            makes <= to;
 }
 
-/* What is said of it is checked where the tensor is read. */
+/* Its arguments are checked where the tensor is read. */
 static bool is_nothing(const struct pickle *pickle, uint32_t node)
 {
     return node == PICKLE_NONE || (pickle->node[node].kind == PICKLE_DICT &&
@@ -217,7 +217,7 @@ static bool match(struct pickle *pickle, uint32_t arguments, const char *takes)
     }
 }
 
-/* Whether one of the arguments is something of which nothing is known. */
+/* Whether one of the arguments is unknown. */
 static bool has_unknown(const struct pickle *pickle, uint32_t arguments)
 {
     /* No global of the list takes more. */

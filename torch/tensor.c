@@ -133,7 +133,7 @@ static uint8_t swap_of(const struct torch_walk *walk, uint8_t dtype)
 }
 
 /* PyTorch turns the numbers of a storage around when it first meets it, in its
- * type: a tensor of another one gets what comes of that. */
+ * type: a tensor of another one gets that result. */
 enum mf_status mf_torch_widths(struct torch_walk *walk)
 {
     const struct pickle *pickle = walk->pickle;

@@ -105,7 +105,7 @@ static bool is_member(const struct archive *archive, struct mf_str name,
            memcmp(name.at, archive->folder.at, archive->folder.size) == 0;
 }
 
-/* Whether PyTorch writes such a member, and it is no pickle. */
+/* Whether PyTorch writes such a member, and it is not a pickle. */
 static bool is_plain(const struct archive *archive, struct mf_str name)
 {
     static const char *const names[] = { "byteorder", "version",

@@ -214,7 +214,7 @@ static enum mf_status visit_named(struct torch_walk *walk, uint32_t key,
 
 /* ---- objects ---- */
 
-/* The function's arguments are in a value of which nothing is known. */
+/* The function's arguments are in an unknown value. */
 static enum mf_status visit_unproven(struct torch_walk *walk, uint32_t node)
 {
     unsigned depth = walk->depth;

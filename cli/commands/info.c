@@ -210,7 +210,7 @@ static void fact_text(struct run *run, struct mf_model *model,
 }
 
 /* Whether the number is given and is 0, as of experts. */
-static bool is_none(struct mf_model *model, struct mf_model *outline,
+static bool is_zero(struct mf_model *model, struct mf_model *outline,
                     enum mf_fact fact)
 {
     struct mf_meta meta;
@@ -234,7 +234,7 @@ static void parts_text(struct run *run, struct mf_model *model,
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (!is_none(model, outline, parts[i].fact))
+        if (!is_zero(model, outline, parts[i].fact))
             fact_text(run, model, outline, parts[i].name, parts[i].fact);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.c - files that a program has read for an env, beside the models
+ * inputs.c - files that a program has read for an env, other than models
  */
 #include "lib/base/inputs.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.h - files that a program has read for an env, beside the models
+ * inputs.h - files that a program has read for an env, other than models
  *
  * Lists of types, options, earlier reports: the program reads them itself, and
  * no output of the env may replace them (lib/write/output_guard.c).  A file is

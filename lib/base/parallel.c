@@ -330,7 +330,7 @@ static bool do_next(struct run *run, struct mf_worker *worker)
     if (task >= run->count)
         return false;
     if (goes_on(run, task))
-        return true; /* who does the task before it does this one */
+        return true; /* the worker of the task before does this one */
     do {
         if (run->task(worker, run->context, task) == MF_OK)
             continue;
@@ -351,7 +351,7 @@ static void watch(struct mf_crew *crew)
 
     if (!env->progress || is_set(&crew->stopped))
         return;
-    /* Work that was estimated, as that beside tensors is, ends at its end. */
+    /* Estimated work, such as work outside of tensors, ends at its end. */
     progress.done = least(
         atomic_load_explicit(&crew->done, memory_order_relaxed), crew->work);
     if (tensor)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - UTF-8, and what of it may go to a terminal
+ * text.c - UTF-8, and which characters may go to a terminal
  */
 #include "lib/base/text.h"
 

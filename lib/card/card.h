@@ -2,11 +2,11 @@
  *
  * card.h - where a model comes from, as keys of GGUF
  *
- * The room card reads what says who made a model, of what, and how it is to be
- * sampled.  In: README.md with its front matter (the model card),
- * generation_config.json, config.json, the name of the folder, a file of
- * metadata.  Out: the keys general.sampling.*, general.name to
- * general.languages, in the converter's order.
+ * The room card reads who made a model, from what, and how to sample it.  In:
+ * README.md with its front matter (the model card), generation_config.json,
+ * config.json, the name of the folder, a file of metadata.  Out: the keys
+ * general.sampling.*, general.name to general.languages, in the converter's
+ * order.
  *
  *     names, titles, letters    what the name of a model says
  *     front                     the front matter of README.md

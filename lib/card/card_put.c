@@ -306,7 +306,7 @@ static enum mf_value_type type_of(const struct mf_node *node)
     }
 }
 
-/* What an element must be beside one of that type. */
+/* The type that an element needs next to one of that type. */
 static const char *like(enum mf_value_type type)
 {
     return type == MF_VALUE_BOOL  ? "a boolean as the others are"

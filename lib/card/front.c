@@ -2,9 +2,9 @@
  *
  * front.c - the front matter of README.md
  *
- * That is what stands between a first line "---" and the next one, or the end.
- * It is read as llama.cpp's converter prepares it: with two spaces for a tab,
- * and with quotes for a "no" at the end of a list's line, which is Norwegian.
+ * That is the text between a first line "---" and the next one, or the end. It
+ * is read as llama.cpp's converter prepares it: with two spaces for a tab, and
+ * with quotes for a "no" at the end of a list's line, which is Norwegian.
  */
 #include "lib/base/text.h"
 #include "lib/card/card.h"

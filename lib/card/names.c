@@ -39,7 +39,7 @@ static char small(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* The character at that place, a small letter; NUL behind the end. */
+/* The character at that place, a small letter; NUL after the end. */
 static char at(struct mf_str text, size_t i)
 {
     return i < text.size ? small(text.at[i]) : 0;
@@ -185,7 +185,7 @@ static char *normal_size(struct mf_arena *arena, struct mf_str *text)
     return copy;
 }
 
-/* The number that a size has, or -1 for one that is none, as 8x7B. */
+/* The number that a size has, or -1 if it is not a number, as 8x7B. */
 static double parameters(struct mf_str text)
 {
     double value = 0, scale = 1;
@@ -285,7 +285,7 @@ static bool has_digit(struct mf_str text)
     return false;
 }
 
-/* Beside a size in numbers "small" is no size. */
+/* Next to a size in numbers "small" is not a size. */
 static void drop_size_words(struct name *name)
 {
     bool numbers = false;

@@ -12,7 +12,7 @@
 
 enum state { /* what an open collection waits for */
              BLOCK_SEQUENCE,
-             INDENTLESS, /* a sequence that is no deeper than its key */
+             INDENTLESS, /* a sequence as deep as its key */
              BLOCK_KEY,
              BLOCK_VALUE,
              FLOW_SEQUENCE,

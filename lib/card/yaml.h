@@ -27,12 +27,12 @@
 #define MF_YAML_ANCHORS 256
 
 /* *root is of kind null for an empty document.  A key that is there twice is
- * listed twice, and the last one counts: use mf_yaml_get.  A key that is no
+ * listed twice, and the last one counts: use mf_yaml_get.  A key that is not
  * text is at NULL. */
 enum mf_status mf_yaml_read(struct mf_env *env, struct mf_arena *arena,
                             struct mf_str text, struct mf_node **root);
 
-/* NULL: it has no such key, or is no mapping. */
+/* NULL: it has no such key, or is not a mapping. */
 static inline const struct mf_node *mf_yaml_get(const struct mf_node *mapping,
                                                 const char *key)
 {
@@ -118,7 +118,7 @@ struct mf_yaml_token mf_yaml_next(struct mf_yaml *yaml);
 enum mf_status mf_yaml_fail(struct mf_yaml *yaml, size_t line,
                             const char *what);
 
-/* The character `ahead` bytes further, NUL behind the end. */
+/* The character `ahead` bytes further, NUL after the end. */
 static inline char mf_yaml_char(const struct mf_yaml *yaml, size_t ahead)
 {
     return yaml->at + ahead < yaml->size ? yaml->text[yaml->at + ahead] : 0;
@@ -141,7 +141,7 @@ static inline void mf_yaml_break(struct mf_yaml *yaml)
     yaml->line++;
 }
 
-/* Whether "---" or "..." stands here, alone. */
+/* Whether "---" or "..." is here, alone. */
 bool mf_yaml_at_separator(const struct mf_yaml *yaml);
 
 /* Scalars: the token's text, or false after mf_yaml_fail. */
@@ -150,7 +150,7 @@ bool mf_yaml_scan_quoted(struct mf_yaml *yaml, struct mf_str *out);
 bool mf_yaml_scan_block(struct mf_yaml *yaml, struct mf_str *out);
 
 /* What a plain scalar is: sets kind, type, number.  False: it looks like a
- * number or a date and is none. */
+ * number or a date, but is a text. */
 bool mf_yaml_resolve(struct mf_node *node);
 
 #endif

@@ -69,7 +69,7 @@ static size_t pass_sixtieths(struct mf_str text, size_t i)
     return i;
 }
 
-/* In base 2, 8, 16, 10 or, 60, with colons; 0: it is no integer. */
+/* In base 2, 8, 16, 10 or, 60, with colons; 0: it is not an integer. */
 static int base_of(struct mf_str text)
 {
     size_t i = has(text, 0, "+-") ? 1 : 0, end, size = text.size;

@@ -5,8 +5,7 @@
  * A buffer holds, in this order: the prefix and the rows, their floats, the
  * result, and one more row of floats where the result is measured.  Types whose
  * blocks cross rows (apr_q4) or that have one scale for the whole tensor
- * (apr_q8) are what makes this more than two calls: see columns_of and
- * encode_part.
+ * (apr_q8) make this more than two calls: see columns_of and encode_part.
  */
 #include "lib/codec/recode.h"
 
@@ -43,7 +42,7 @@ static enum mf_status no_codec(struct mf_env *env,
  */
 #define SQUARED_MAX 1e18f
 
-/* The first number that is farthest from 0; one that is none is farther. */
+/* The first number that is farthest from 0; NaN is farther. */
 static size_t farthest(const float *numbers, size_t count)
 {
     size_t best = 0;
@@ -235,8 +234,8 @@ static uint8_t *encode_part(struct mf_env *env,
     return out;
 }
 
-/* Why a row has no codes: a number, or a weight, whose square is infinite or
- * that is none. */
+/* Why a row has no codes: a number, or a weight, that is NaN or whose square is
+ * infinite. */
 static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
                        const float *row, const float *weights, uint64_t place)
 {

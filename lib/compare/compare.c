@@ -137,8 +137,8 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* A pair's first difference is that of its first slice with one: pair->first
- * equals slice->from only while all earlier slices were equal. */
+/* A pair's first difference is in its first slice with one: pair->first equals
+ * slice->from only while all earlier slices were equal. */
 static void join_slices(struct compare *compare)
 {
     for (size_t i = 0; i < compare->slices.count; i++) {

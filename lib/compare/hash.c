@@ -478,7 +478,7 @@ enum mf_status mf_hash_sources(struct mf_env *env,
         work = add_up(work, source[i]->size);
         largest = source[i]->size > largest ? source[i]->size : largest;
     }
-    /* One file is no work for several workers. */
+    /* One file cannot be shared by workers. */
     status = prepare(&hash, count > 1 ? work : 0, largest);
     hash.crew.work = work;
     if (status == MF_OK)

@@ -100,14 +100,15 @@ static enum mf_status add_file(struct meta *meta, const char *name)
                : status;
 }
 
-/* A card is no metadata, and weights are tensors. */
+/* A card is not metadata, and weights are tensors. */
 static bool is_counted(const char *name)
 {
     return strcmp(name, "README.md") != 0 &&
            !mf_name_ends(name, ".safetensors");
 }
 
-/* The path of a template in its folder; "" if it is none, NULL after mf_fail.
+/* The path of a template in its folder; "" if it is not a template, NULL after
+ * mf_fail.
  */
 static const char *template_path(struct meta *meta, const char *name)
 {

@@ -48,7 +48,7 @@ static double greater(double a, double b)
     return a > b ? a : b;
 }
 
-/* Extremes and zeros of whole lanes.  What is no number is passed over. */
+/* Extremes and zeros of whole lanes.  What is not a number is passed over. */
 static void look(const double *at, size_t count, struct mf_moments *out)
 {
     vector min = { out->min, out->min }, max = { out->max, out->max };

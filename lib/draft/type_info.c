@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * type_info.c - what programs are told of tensor types
+ * type_info.c - facts about tensor types for programs
  */
 #include <string.h>
 

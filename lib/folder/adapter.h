@@ -7,7 +7,7 @@
  * have names that say what they change, and which half of a pair they are.
  *
  * What a change is scaled with follows the reader of each: PEFT, with an alpha
- * of its own for some modules, and llama.cpp, for which an alpha of 0 is none.
+ * of its own for some modules, and llama.cpp, which ignores an alpha of 0.
  */
 #ifndef MF_LIB_ADAPTER_H
 #define MF_LIB_ADAPTER_H

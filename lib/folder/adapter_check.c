@@ -2,8 +2,8 @@
  *
  * adapter_check.c - what is wrong with a LoRA adapter
  *
- * For GGUF the judge is llama.cpp's loader: an error is what it refuses, what
- * ends it, or what makes every token NaN.  For a folder it is PEFT, which fails
+ * For GGUF the judge is llama.cpp's loader: an error is what it refuses, aborts
+ * on, or that makes every token NaN.  For a folder it is PEFT, which fails
  * where a rank differs from its configuration, and passes over tensors that it
  * does not know.
  */
@@ -98,7 +98,7 @@ static bool note_failure(struct mf_index *index, struct mf_env *env,
     return true;
 }
 
-/* Whether pairs are to be expected. */
+/* Whether pairs are expected. */
 static bool check_config(const struct mf_adapter *adapter)
 {
     struct mf_env *env = adapter->model->env;
@@ -157,7 +157,7 @@ static void check_claim(const struct mf_adapter *adapter, size_t place,
     struct mf_env *env = adapter->model->env;
     uint64_t claim;
 
-    /* A pattern that is not understood is no fault of the file. */
+    /* A pattern that is not understood is not a fault of the file. */
     if (mf_adapter_claim(adapter, mf_adapter_at(adapter, place)->name,
                          &claim) != MF_OK)
         mf_clear_error(env);

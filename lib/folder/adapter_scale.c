@@ -72,8 +72,7 @@ static size_t letter(struct mf_str key, size_t at, bool *any, char *out)
     return escaped ? 2 : 1;
 }
 
-/* Whether one alternative matches the end of the name; *bad: it cannot be
- * told. */
+/* Whether one alternative matches the end of the name; *bad: it is unknown. */
 static bool matches_one(struct mf_str key, struct mf_str name, bool *bad)
 {
     bool whole = key.size > 0 && key.at[0] == '^', same = true;

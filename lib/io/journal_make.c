@@ -3,9 +3,9 @@
  * journal_make.c - the journal of an edit is made
  *
  * It is written under a temporary name and renamed when it is whole, synced and
- * has its final owner and mode: a journal under its final name is complete.
- * The folder is synced after that, because a name that is not on the disk is no
- * protection for the bytes that change next.
+ * has its final owner and mode: a journal under its final name is complete. The
+ * folder is synced after that, because a name that is not on the disk does not
+ * protect the bytes that change next.
  *
  * A neighbour in the folder could use the journal in two ways.  It shows parts
  * of the file, so only users who may read the file may read it; it starts with

@@ -146,7 +146,7 @@ static enum mf_status pause_once(struct wait *wait)
     return MF_OK;
 }
 
-/* Who changes nothing needs no lock. */
+/* An edit that changes nothing needs no lock. */
 static enum mf_status lock_file(struct wait *wait, int fd)
 {
     while (!wait->env->discards) {

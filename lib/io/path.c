@@ -70,7 +70,7 @@ static bool same_link(const struct stat *a, const struct stat *b)
 }
 
 /* Replaces the link at the end of path by what it leads to.  If it is no longer
- * the link that status is of, path stays as it is, to be tried again. */
+ * the link that status is of, path does not change, and is tried again. */
 static bool follow(char path[PATH_MAX], const struct stat *status)
 {
     char link[PATH_MAX];

@@ -200,7 +200,7 @@ static size_t ahead_of(const struct mf_reader *reader, uint64_t here,
     return wanted;
 }
 
-/* Who reads a section that is not all there will want the rest of it next. */
+/* A reader of a section that is only partly there will want the rest next. */
 static void need_section(const struct mf_reader *reader)
 {
     struct mf_error *error = &reader->env->error;

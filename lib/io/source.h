@@ -128,7 +128,7 @@ void mf_source_close(struct mf_source *source);
 uint64_t mf_source_size_now(const struct mf_source *source);
 struct mf_source_times mf_source_times_now(const struct mf_source *source);
 
-/* Closes it, and leaves one of which nothing can be read. */
+/* Closes it, and leaves a source without bytes. */
 void mf_source_shut(struct mf_source *source);
 
 /* Reads all of size bytes; else MF_ERR_IO with the offset where they ended.  Of

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-static inline uid_t mf_system_nobody(void)
+static inline uid_t mf_system_user_zero(void)
 {
     return 0;
 }
@@ -27,8 +27,8 @@ static inline int mf_system_no_mode(int fd, unsigned mode)
     return 0;
 }
 
-#define geteuid mf_system_nobody
-#define getegid mf_system_nobody
+#define geteuid mf_system_user_zero
+#define getegid mf_system_user_zero
 #define fchown  mf_system_no_owner
 #define fchmod  mf_system_no_mode
 

@@ -26,6 +26,6 @@
 
 #include "lib/io/system_ownerless.h"
 
-#define getpid mf_system_nobody
+#define getpid mf_system_user_zero
 
 #endif

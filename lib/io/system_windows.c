@@ -316,7 +316,7 @@ int mf_windows_fsync(int fd)
     return FlushFileBuffers(mf_windows_handle(fd)) ? 0 : mf_windows_failed();
 }
 
-/* What a descriptor may do is not asked: who reads finds out. */
+/* The rights of a descriptor are not asked for: reading finds out. */
 int mf_windows_fcntl(int fd, int command, ...)
 {
     if (mf_windows_handle(fd) == INVALID_HANDLE_VALUE) {

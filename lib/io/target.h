@@ -50,10 +50,11 @@ struct mf_target {
     uint32_t crc;      /* of those bytes */
     bool stream;       /* a pipe or a device, or a program that takes bytes in
                           order */
-    const struct mf_output_ops *given; /* who takes the bytes, or NULL */
-    void *given_file;                  /* that it calls them by */
-    bool replace;                      /* a file that exists may be replaced */
-    bool is_new;                       /* no file exists at the path */
+    const struct mf_output_ops
+        *given;       /* the program's functions that take the bytes, or NULL */
+    void *given_file; /* that it calls them by */
+    bool replace;     /* a file that exists may be replaced */
+    bool is_new;      /* no file exists at the path */
     enum mf_partial partial;
     uint64_t inode;  /* of the partial file that is looked for */
     bool kept;       /* abort leaves the partial file */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * worklog.c - what of an output is done, so that stopped work can go on
+ * worklog.c - which parts of an output are finished, to resume stopped work
  *
  * A record is words of 64 bits, the least significant byte first: its kind, how
  * many numbers follow, a checksum of these two, the numbers, and a checksum of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * worklog.h - what of an output is done, so that stopped work can go on
+ * worklog.h - which parts of an output are finished, to resume stopped work
  *
  * Work that may go on after a stop keeps two kinds of files next to its output,
  * both hidden and readable by their owner only: `.NAME.partial`, the output as

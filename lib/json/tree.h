@@ -61,8 +61,8 @@ enum mf_status mf_node_copy(struct mf_arena *arena, const struct mf_node *from,
 enum mf_status mf_json_keep(struct mf_json *json, struct mf_arena *arena,
                             uint64_t max, struct mf_str *out);
 
-/* The value of a key; NULL: the object lacks it, or is none, or NULL.  A null
- * value is a node. */
+/* The value of a key; NULL: the object lacks it, or is not an object, or NULL.
+ * A null value is a node. */
 const struct mf_node *mf_node_get(const struct mf_node *object,
                                   struct mf_str key);
 

@@ -88,7 +88,7 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
  * without space between them have no low bound, and their magnitude leaves the
  * top bit free: adding what is missing from high to that bit sets it.  The
  * vectorizer makes more of this than of a comparison.  Of numbers further apart
- * those out of bounds are told apart only where there are some. */
+ * those out of bounds are separated only if there are some. */
 #define RANGE(width)                                                           \
     static inline uint##width##_t magnitude_##width(                           \
         const uint8_t *bytes, bool reverse, uint##width##_t mask)              \

@@ -50,8 +50,8 @@ enum mf_status mf_lora_pair(struct mf_lora *lora,
  * whole. */
 enum mf_status mf_lora_check(struct mf_lora *lora);
 
-/* The model's tensor of that name after the change: the node where there is
- * none, NULL after mf_fail. */
+/* The model's tensor of that name after the change: the node itself without a
+ * change, NULL after mf_fail. */
 const struct mf_derived *mf_lora_merge(struct mf_lora *lora,
                                        const struct mf_derivation *derivation,
                                        struct mf_str name,

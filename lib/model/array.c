@@ -51,8 +51,8 @@ static size_t element_size(enum mf_value_type of)
 /* Of 2^53 and above not every integer is a double. */
 #define EXACT ((uint64_t)1 << 53)
 
-/* Digits of JSON that the double beside them is not: an integer that fits
- * neither type of 64 bits, or a number beyond all doubles. */
+/* Digits of JSON that the double next to them does not have: an integer that
+ * fits neither type of 64 bits, or a number beyond all doubles. */
 static bool is_rounded(const struct mf_value *value)
 {
     struct mf_str digits = value->text;
@@ -157,7 +157,7 @@ static enum mf_status not_that(struct mf_env *env, const struct mf_meta *meta)
 {
     if (meta->type != MF_VALUE_ARRAY)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "the value of '%s' is no array: its type is %s",
+                       "the value of '%s' is not an array: its type is %s",
                        mf_quote(meta->key).text,
                        mf_value_type_name(meta->type));
     return mf_fail(env, MF_ERR_UNSUPPORTED, meta->span.offset,

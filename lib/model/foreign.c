@@ -35,7 +35,7 @@ static bool all_zero(const struct mf_head *head)
     return head->size > 0;
 }
 
-/* True where the head, from `at` on, is word in any case of its letters. */
+/* True where the head, from `at` on, is word in upper or lower case. */
 static bool starts(const struct mf_head *head, size_t at, const char *word)
 {
     for (; *word; word++, at++) {

@@ -85,7 +85,7 @@ struct mf_format {
                        is not searched for them, and no other file is expected
                        not to have their suffix */
     bool unlisted;  /* a folder is not searched for its files: most of them are
-                       no models, or copies of one */
+                       not models, or copies of one */
     /* NaN and infinite values are data like any other: its readers take them,
      * and so they are only worth a warning. */
     bool allows_nonfinite;

@@ -16,7 +16,7 @@ const struct mf_format *mf_format_detect(struct mf_env *env,
 
 /* Reads the first bytes of source into bytes[MF_HEAD_SIZE], to which *out
  * points, and the last ones if a format wants them, into memory that
- * mf_head_release frees; after an error nothing is to be freed. */
+ * mf_head_release frees; after an error nothing needs freeing. */
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
 void mf_head_release(struct mf_env *env, struct mf_head *head);

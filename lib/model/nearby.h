@@ -4,9 +4,9 @@
  *
  * A model is opened from a path, and other files are in the same folder; or
  * from a source of the program (lib/io/given.h), which is asked for others by
- * name; or from memory or a descriptor, which nothing lies next to.  Who wants
- * such a file asks here, so that nothing is looked for on the disk that does
- * not belong to the model.
+ * name; or from memory or a descriptor, which nothing lies next to.  Code that
+ * needs such a file asks here, so that nothing is looked for on the disk that
+ * does not belong to the model.
  */
 #ifndef MF_LIB_NEARBY_H
 #define MF_LIB_NEARBY_H

@@ -149,7 +149,7 @@ static enum mf_status take_options(struct mf_env *env,
         return env->error.status;
     if ((unsigned)out->shards > MF_SHARDS_BY_NAME)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%u is no choice of shards", (unsigned)out->shards);
+                       "%u is not a choice of shards", (unsigned)out->shards);
     if (out->file_size > 0 && !memory)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "file_size is about bytes in memory");

@@ -99,7 +99,7 @@ static bool is_missed(struct selecting *work, size_t row)
            strlen(missed->name.at) != missed->name.size;
 }
 
-/* Rows that are not wanted go behind the others. */
+/* Unwanted rows go after the others. */
 static enum mf_status choose_missing(struct selecting *work,
                                      struct mf_selected *out)
 {

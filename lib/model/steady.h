@@ -34,8 +34,8 @@ bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
 
 /* ---- files that were read next to a model, and closed ---- */
 
-/* Before such a file is read for the model: it is to be the same as now until
- * the model is closed. */
+/* Before such a file is read for the model: it must not change until the model
+ * is closed. */
 enum mf_status mf_seen_add(const struct mf_model *model, const char *name,
                            const char *path, const struct mf_source *source);
 

@@ -33,8 +33,8 @@ struct mf_streams {
 
 /* Reads size bytes of a storage that is compressed, whose row is given to tell
  * it from others.  False with errno: ENOMEM, ENOSPC where it has to be unpacked
- * as a whole and nothing has room, EBADMSG for bytes that are no deflate or end
- * too early, or what reading the file said. */
+ * as a whole and nothing has room, EBADMSG for bytes that are not deflate or
+ * end too early, or what reading the file said. */
 bool mf_streams_read(struct mf_streams *streams, struct mf_stored *stored,
                      uint32_t row, uint64_t offset, uint8_t *into, size_t size,
                      struct mf_io_stats *io);

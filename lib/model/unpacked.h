@@ -25,7 +25,7 @@ struct mf_unpacked {
     uint64_t at;     /* there */
 };
 
-/* Of one source; all zero is none.  Callers hold a lock around it. */
+/* Of one source; all zero: no table.  Callers hold a lock around it. */
 struct mf_unpacked_table {
     struct mf_unpacked *row; /* hashed; room is a power of two */
     size_t count, room;

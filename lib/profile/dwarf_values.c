@@ -228,7 +228,7 @@ static uint64_t indexed(const struct mf_unit *unit, struct mf_bytes *bytes)
     return mf_dwarf_address(unit, &value, &address) ? address : 0;
 }
 
-/* An entry of .debug_rnglists; false if it is no range.  DW_RLE_*, DWARF 5,
+/* An entry of .debug_rnglists; false if it is not a range.  DW_RLE_*, DWARF 5,
  * section 7.25. */
 static bool entry(const struct mf_unit *unit, struct mf_ranges *ranges,
                   uint64_t *from, uint64_t *to)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * imatrix_coverage.c - what of a model an importance matrix has values for
+ * imatrix_coverage.c - the tensors of a model that an importance matrix has
+ * values for
  *
  * Looked at are the tensors that are quantized (mix_type.c).  An expert that
  * the text never chose has no values of its own: a GGUF matrix says so by a

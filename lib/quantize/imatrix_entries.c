@@ -95,10 +95,11 @@ static enum mf_status list_sums(struct mf_imatrix *imatrix,
 
 static enum mf_status no_calls(const struct mf_imatrix *imatrix)
 {
-    return mf_fail(imatrix->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                   "not an importance matrix: '%s' is no array of an i32 for "
-                   "each entry",
-                   calls_key);
+    return mf_fail(
+        imatrix->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+        "not an importance matrix: '%s' is not an array of an i32 for "
+        "each entry",
+        calls_key);
 }
 
 static enum mf_status next_calls(struct mf_imatrix *imatrix,

@@ -3,8 +3,9 @@
  * imatrix_merge.c - several importance matrices become one file
  *
  * The files are opened and their entries sorted by name; entries of one name
- * must fit each other.  Then the counts are read once, because the header says
- * how many chunks of text they make, and the values while they are written.
+ * must have equal sizes.  Then the counts are read once, because the header
+ * says how many chunks of text they make, and the values while they are
+ * written.
  */
 #include "lib/quantize/imatrix_merge.h"
 

@@ -69,7 +69,7 @@ static enum mf_status check_type(const struct reading *reading)
     if (reading->as == MF_READ_OWN || reading->codec || reading->turn)
         return MF_OK;
     snprintf(what, sizeof(what), "is %s: %s", mf_types[reading->type].name,
-             reading->as == MF_READ_I64 ? "its numbers are no integers"
+             reading->as == MF_READ_I64 ? "its numbers are not integers"
                                         : "decoding that is not supported");
     return no_decoder(env, record, what);
 }

@@ -140,9 +140,9 @@ static enum mf_status set_bert(struct mf_tokenize *tokenizer)
                     config->chinese == MF_UNSET ? MF_TRUE : config->chinese);
 }
 
-/* What makes transformers build another tokenizer than the file's: a Llama with
- * add_prefix_space is made from its SentencePiece model, and a Mistral may be
- * given a corrected expression. */
+/* Reasons for transformers to build another tokenizer than the file's: a Llama
+ * with add_prefix_space is made from its SentencePiece model, and a Mistral may
+ * be given a corrected expression. */
 static enum mf_status check_changes(struct mf_tokenize *tokenizer)
 {
     const struct mf_class_config *config = &tokenizer->config;

@@ -24,7 +24,7 @@ struct search {
     bool cooked, split_special;
 };
 
-/* A token of characters of which nothing is known is in no text. */
+/* A token of unknown characters is in no text. */
 static bool is_known(struct mf_str text)
 {
     size_t taken;

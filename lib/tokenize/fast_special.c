@@ -4,7 +4,7 @@
  *
  * As PreTrainedTokenizerFast does: the tokens of tokenizer_config.json that
  * differ from tokenizer.json's, by their ids; then the special tokens that have
- * a name (bos_token, ...), which are added where they are no tokens yet, and
+ * a name (bos_token, ...), which are added where they are not tokens yet, and
  * become special where tokenizer_config.json lists them with flags.
  */
 #include "lib/base/sort.h"

@@ -144,7 +144,7 @@ static enum mf_status push_unknown(struct word *word)
     return MF_OK;
 }
 
-/* A character that is no token: its bytes, if they are all tokens, else an
+/* A character that is not a token: its bytes, if they are all tokens, else an
  * unknown one. */
 static enum mf_status push_missing(struct word *word, struct mf_str text)
 {

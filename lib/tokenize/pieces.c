@@ -132,7 +132,7 @@ static enum mf_status match_regex(struct mf_pieces *pieces, struct mf_str text,
         if (!found)
             break;
         if (start == end && end == last) {
-            from++; /* an empty match right after another is none */
+            from++; /* an empty match right after another does not count */
             continue;
         }
         if (mf_match_add(pieces, pieces->offset[start], pieces->offset[end]) !=

@@ -11,7 +11,7 @@
 
 struct mf_regex_group {
     enum mf_regex_kind kind;     /* MF_OP_MATCH: a plain one */
-    uint32_t start, alternative; /* its first operation; that of its last | */
+    uint32_t start, alternative; /* its first operation; of its last | */
     uint32_t jumps;              /* the last jump to its end, then by value */
     uint32_t size;               /* characters at least: of the alternative */
     uint32_t least;              /* of those before; MF_REGEX_NOTHING: none */

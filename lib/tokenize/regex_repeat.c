@@ -10,7 +10,7 @@ static enum mf_status failed(const struct mf_making *making)
 }
 
 /* Copies of what is repeated, after it, `times` in all, each after the first
- * `needed` behind a SPLIT to the end. */
+ * `needed` after a SPLIT to the end. */
 static enum mf_status copy_atom(struct mf_making *making, uint32_t size,
                                 uint32_t needed, uint32_t times, bool lazy)
 {

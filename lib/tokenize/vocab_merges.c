@@ -83,7 +83,7 @@ static enum mf_status read_merges(struct mf_vocab *vocab, struct mf_json *json)
         if (token == MF_JSON_ERROR ||
             take_merge(vocab, json, token, half, &more) != MF_OK)
             return failed(vocab);
-        /* A line of a merges.txt that is no merge has no rank. */
+        /* A line of a merges.txt that is not a merge has no rank. */
         if (token == MF_JSON_STRING && mf_str_begins(half[0], "#version"))
             continue;
         if (!more &&

@@ -137,7 +137,7 @@ static enum mf_status send_list(struct pass *pass)
 
 /* ---- merges.txt ---- */
 
-/* A line of two words is a merge, any other is none. */
+/* A line of two words is a merge, any other is not. */
 static enum mf_status send_line(struct pass *pass, struct mf_str line)
 {
     const struct mf_str space = { " ", 1 };

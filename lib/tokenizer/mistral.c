@@ -94,7 +94,7 @@ struct special {
     uint64_t id[NAMES], unknown;
 };
 
-/* As the trainer was told, or as usual. */
+/* From the trainer's settings, or as usual. */
 static enum mf_status read_name(struct mf_reader *reader, struct mf_span span,
                                 const char *usual, struct special *special,
                                 unsigned which)

@@ -87,7 +87,7 @@ bool mf_spm_next(struct mf_proto *file, struct mf_piece *piece)
     return false;
 }
 
-/* ---- what the trainer and the normalizer were told ---- */
+/* ---- settings of the trainer and the normalizer ---- */
 
 static void read_trainer(struct mf_proto *message, struct mf_spm *spm)
 {

@@ -3,8 +3,8 @@
  * spm_file.h - a tokenizer of SentencePiece: tokenizer.model
  *
  * A message of Protocol Buffers (sentencepiece_model.proto): the pieces, whose
- * place is their id, and what the trainer and the normalizer were told.  The
- * pieces, megabytes of them, are never kept: who needs them goes over the file.
+ * place is their id, and settings of the trainer and the normalizer.  The
+ * pieces, megabytes of them, are never kept: users go over the file.
  */
 #ifndef MF_LIB_SPM_FILE_H
 #define MF_LIB_SPM_FILE_H
@@ -36,8 +36,8 @@ struct mf_spm {
     bool add_prefix;         /* a space before a text */
     bool remove_spaces;      /* those that follow a space */
     struct mf_span charsmap; /* in the file; size 0: none */
-    /* What the trainer was told to call the pieces before and after a text, and
-     * those that fill a batch, likewise; size 0: as usual. */
+    /* The trainer's names of the pieces before and after a text, and those that
+     * fill a batch, likewise; size 0: as usual. */
     struct mf_span bos, eos, pad;
 };
 

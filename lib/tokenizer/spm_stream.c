@@ -99,7 +99,8 @@ static enum mf_status close_files(struct streaming *streaming,
 
 /* ---- tokens one after the other ---- */
 
-/* Of shifted ids the fourth is no piece, and those after it are one behind. */
+/* Of shifted ids the fourth is not a piece, and those after it are one behind.
+ */
 static bool has_piece(const struct mf_spm_vocab *vocab, uint64_t id)
 {
     if (vocab->shifted)

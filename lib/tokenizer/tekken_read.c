@@ -137,7 +137,7 @@ static int digit_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes base64 in place; SIZE_MAX where it is none. */
+/* Decodes base64 in place; SIZE_MAX if it is not base64. */
 static size_t decode(char *text, size_t size)
 {
     size_t pad = 0, to = 0;

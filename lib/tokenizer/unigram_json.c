@@ -181,7 +181,7 @@ static enum mf_status stream_types(struct mf_env *env,
 
 /* ---- the charsmap ---- */
 
-/* The six bits of a character of base64; -1: it is none. */
+/* The six bits of a character of base64; -1: it is not base64. */
 static int bits_of(char digit)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -191,7 +191,7 @@ static int bits_of(char digit)
     return at ? (int)(at - digits) : -1;
 }
 
-/* How many bytes a text of base64 has; 0: it is none. */
+/* How many bytes a text of base64 has; 0: it is not base64. */
 static uint64_t base64_size(struct mf_str text)
 {
     size_t digits = 0;
@@ -218,7 +218,7 @@ static enum mf_status stream_charsmap(struct mf_env *env,
     for (size_t i = 0; sent < entry->count && status == MF_OK; i++) {
         bits = bits << 6 | (uint32_t)bits_of(vocab->charsmap.at[i]);
         if (i % 4 == 0)
-            continue; /* the first six bits are no byte yet */
+            continue; /* the first six bits are not a byte yet */
         value.number.u64 = bits >> (6 - i % 4 * 2) & 0xff;
         status = each(user, &value);
         sent++;

@@ -284,7 +284,7 @@ struct mf_piece mf_claim_piece(const struct mf_verification *work,
     };
 }
 
-/* A matrix of which nothing is used was given by mistake. */
+/* An unused matrix was given by mistake. */
 static enum mf_status check_imatrix(struct mf_verification *work)
 {
     size_t encoded = 0, weighted = 0;

@@ -40,14 +40,14 @@ static enum mf_status read_model(struct mf_worker *worker,
                : worker->env.error.status;
 }
 
-/* Further attempts are no part of the work that is reported. */
+/* Further attempts are not part of the work that is reported. */
 static void report_done(struct mf_worker *worker,
                         const struct mf_comparison *comparison, uint64_t bytes)
 {
     mf_worker_done(worker, comparison->tries ? 0 : bytes);
 }
 
-/* Nothing more is to be found out. */
+/* No open question is left. */
 static bool is_decided(const struct mf_comparison *comparison)
 {
     return comparison->tries && atomic_load(&comparison->refuted);

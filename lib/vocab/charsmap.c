@@ -26,7 +26,7 @@ struct trie {
     uint64_t entries; /* of the trie */
     uint64_t texts;   /* bytes of replacements */
     uint64_t visited;
-    uint32_t pending[PENDING]; /* bases whose children are to be looked at */
+    uint32_t pending[PENDING]; /* bases whose children are due */
     size_t count;
     bool wrong;
 };

@@ -99,7 +99,7 @@ void mf_vocab_check_needs(struct mf_vocab *vocab);
 /* tokens.c: the tokens themselves, and merges with them. */
 enum mf_status mf_vocab_check_tokens(struct mf_vocab *vocab);
 
-/* merges.c: parts of merges that are no tokens, in one pass after another. */
+/* merges.c: parts of merges that are not tokens, in one pass after another. */
 struct mf_merges {
     struct mf_tally malformed, unknown;
     unsigned part; /* of the first unknown one: enum part of merges.c */

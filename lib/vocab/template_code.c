@@ -192,7 +192,7 @@ static void see_known(struct mf_template_watch *watch,
         look_up(watch, filters, token);
     else if (watch->after_is && !mf_str_is(name, "not"))
         look_up(watch, tests, token);
-    /* A name is no operator where an operand is due: "x is is". */
+    /* A name is not an operator where an operand is due: "x is is". */
     watch->after_is =
         (mf_str_is(name, "is") && !first && !after_op(watch, '.')) ||
         (watch->after_is && mf_str_is(name, "not"));

@@ -102,7 +102,7 @@ void mf_template_scan_byte(struct mf_template_scan *scan, uint8_t byte,
 /* Six bytes that are not ASCII (two characters of Chinese) count as a word. */
 #define WIDE_WORD 6
 
-/* A word stands alone, as in a sentence: <|im_start|> and tool_calls have none.
+/* A word is separate, as in a sentence: <|im_start|> and tool_calls have none.
  */
 static void count_words(struct mf_template_scan *scan, char byte)
 {

@@ -3,7 +3,7 @@
  * tokens.c - each token, its type, and whether it is there twice
  *
  * The first pass checks each token by itself; every pass looks for duplicates
- * and for merges of what is no token, among the hashes that it is about.
+ * and for merges of what is not a token, among the hashes that it is about.
  */
 #include <inttypes.h>
 
@@ -33,7 +33,7 @@ struct scan {
     struct mf_byte_tokens bytes;
     struct mf_merges merges;
     struct mf_tally empty, cut, too_long, odd_type;
-    int64_t odd; /* the first type that is none */
+    int64_t odd; /* the first invalid type */
     uint64_t odd_offset;
     uint64_t too_long_size;
     bool phi[PHI_TOKENS];
@@ -146,7 +146,7 @@ static enum mf_status find_first(const struct scan *scan,
     return vocab->model->env->error.status;
 }
 
-/* Candidates whose texts differ after all are no duplicates. */
+/* Candidates whose texts differ after all are not duplicates. */
 static enum mf_status report_duplicates(struct scan *scan)
 {
     const struct mf_vocab *vocab = scan->vocab;

@@ -3,9 +3,9 @@
  * vocab.h - the room that checks what turns text into tokens and back
  *
  * In: an open model whose format has a tokenizer among its metadata.  Out: more
- * findings of that model.  They were compared with llama.cpp v0.5.0:
- * what makes it refuse a file, abort, hang, or read something else than
- * the file says is an error.
+ * findings of that model.  They were compared with llama.cpp v0.5.0: what it
+ * refuses in a file, abort, hang, or read something else than the file says is
+ * an error.
  *
  * Names are rows: tokenizers.def, pre_tokenizers.def, keys.def.  keys.c checks
  * types, lengths and ids; tokens.c and merges.c read each token and each merge

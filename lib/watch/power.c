@@ -7,9 +7,9 @@
  * (cores, DRAM) and the platform (psys) are left out, which would count the
  * same energy twice, and so is what intel-rapl-mmio repeats of them.
  *
- * Whatever stands in the files is only believed if it looks like what the
- * kernel writes: a number of at most 20 digits in a regular file.  A sample for
- * which one package cannot be read is left out; the next one covers its time.
+ * A file's content is trusted only if it looks like the kernel's: a number of
+ * at most 20 digits in a regular file.  A sample for which one package cannot
+ * be read is left out; the next one covers its time.
  */
 #include <errno.h>
 #include <math.h>
@@ -225,7 +225,7 @@ static bool grown(const struct mf_power_zone *zone, uint64_t energy,
 }
 
 /* Adds up what all packages have taken since the last sample, in microjoules;
- * false if it cannot be told. */
+ * false if it is unknown. */
 static bool read_zones(struct mf_power *power, uint64_t now_us, double *sum)
 {
     uint64_t energy[MF_POWER_ZONES];

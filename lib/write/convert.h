@@ -10,7 +10,7 @@
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
  *   output_order.c   whether its numbers are little- or big-endian
- *   output_name.c    what that file is called, if no option names it
+ *   output_name.c    that file's name, if no option names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
  *   output.c         header, padding and checksum of one file
@@ -231,8 +231,8 @@ enum mf_status mf_outputs_set_types(struct mf_draft *draft,
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);
 
-/* Bytes of buffer that a thread needs at least; fails where a tensor cannot
- * become what it is to be. */
+/* Bytes of buffer that a thread needs at least; fails if a tensor cannot get
+ * its type. */
 enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
                                       size_t *out);
 

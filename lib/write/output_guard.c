@@ -147,7 +147,7 @@ static enum mf_status guard_path(const struct mf_outputs *outputs,
     struct stat file;
     const char *what;
 
-    /* What cannot be found is no input; if it cannot be written, the target
+    /* What cannot be found is not an input; if it cannot be written, the target
      * says why. */
     if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0)
         return MF_OK;

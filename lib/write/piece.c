@@ -388,7 +388,7 @@ static enum mf_status recode_piece(struct mf_worker *worker,
     return status;
 }
 
-/* What the progress function is told: a name that stays. */
+/* The name that the progress function gets: it stays valid. */
 static const char *name_of(const struct mf_piece *piece)
 {
     const struct mf_draft_tensor *tensor = piece->tensor;

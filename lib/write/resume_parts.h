@@ -9,8 +9,8 @@
 
 /* Of records after the first. */
 enum mf_work_kind {
-    MF_WORK_DONE = 1, /* output, offset, records on the disk, digests of what
-                         was recoded and what of, largest value, the sums */
+    MF_WORK_DONE = 1, /* output, offset, records on the disk, digests of recoded
+                         data and its input, largest value, the sums */
     MF_WORK_NAMING    /* output, inode number of its partial file */
 };
 

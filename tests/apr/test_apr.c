@@ -43,7 +43,7 @@ static void relatives_are_distinguished(void **state)
         assert_string_equal(found.variant, rows[i].variant);
         assert_int_equal(found.version, rows[i].version);
         assert_int_equal(found.supported, rows[i].supported);
-        /* Who is not read gets a sentence on what it is. */
+        /* A format that is not read gets a sentence on what it is. */
         assert_int_equal(strlen(found.note) > 0, !rows[i].supported);
     }
 }

@@ -64,7 +64,7 @@ static void the_size_settles_the_type(void **state)
         { { "t", 129, 1, { 33 }, 0, 37 }, "apr_q8", "" },
         { { "t", 129, 1, { 0 }, 0, 0 }, "apr_q8", "" },
         { { "t", 129, 1, { 0 }, 0, 4 }, "apr_q8", "TENSOR-SIZE " },
-        /* ggml's numbers that are nobody else's. */
+        /* ggml's numbers of its own. */
         { { "t", 10, 1, { 256 }, 0, 84 }, "q2_k", "" },
         { { "t", 11, 1, { 256 }, 0, 110 }, "q3_k", "" },
         { { "t", 13, 1, { 256 }, 0, 176 }, "q5_k", "" },
@@ -267,7 +267,7 @@ static void metadata_come_first(void **state)
     metadata_at(126);
     expect_rules("right before the index", "APR-ALIGNMENT ");
     metadata_at(192);
-    expect_rules("behind the index", "APR-SECTIONS ");
+    expect_rules("after the index", "APR-SECTIONS ");
     metadata_at(62);
     expect_rules("within the header",
                  "APR-RESERVED APR-ALIGNMENT APR-SECTIONS ");
@@ -276,7 +276,7 @@ static void metadata_come_first(void **state)
 static void what_may_follow_the_data(void **state)
 {
     static const struct {
-        size_t size; /* behind a tensor of 4 bytes */
+        size_t size; /* after a tensor of 4 bytes */
         const char *rules;
     } rows[] = {
         { 0, "" },
@@ -296,11 +296,11 @@ static void what_may_follow_the_data(void **state)
         put_entry(&(struct entry){ "a", 0, 1, { 1 }, 0, 4 });
         end(256);
         image.size -= 256 - 4 - rows[i].size;
-        expect_rules("bytes behind the data", rows[i].rules);
+        expect_rules("bytes after the data", rows[i].rules);
     }
 }
 
-/* Offsets in the header of a compressed file are those of the file it becomes,
+/* Offsets in the header of a compressed file refer to the file it becomes,
  * which may lie past its own end. */
 static void compression_is_checked_first(void **state)
 {

@@ -395,7 +395,7 @@ static void fields_of_the_header(void **state)
         { "more than that", AT_UNPACKED_SIZE, (1 << 30) + 1, 4,
           "APR-V1-UNPACKED ", 0 },
         { "the last compression", AT_COMPRESSION, 3, 1, "", 0 },
-        { "one behind it", AT_COMPRESSION, 4, 1, "APR-V1-COMPRESSION ", 0 },
+        { "one after it", AT_COMPRESSION, 4, 1, "APR-V1-COMPRESSION ", 0 },
         { "a quality of 100", AT_QUALITY, 100, 1, "", 0 },
         { "a quality of 101", AT_QUALITY, 101, 1, "APR-V1-QUALITY ", 0 },
         { "all flags but 'signed'", AT_FLAGS, 0x7d, 1, "", 0 },
@@ -426,7 +426,7 @@ static void sizes_of_the_metadata(void **state)
     MAKE("\x80", 8);
     expect_rules("an empty map", "");
     MAKE("\x81\xa1v\x01\x00", 8);
-    expect_rules("a byte behind the map", "APR-V1-METADATA ");
+    expect_rules("a byte after the map", "APR-V1-METADATA ");
     MAKE("\x80", 0);
     expect_rules("no payload", "");
     MAKE("\x80", 0);

@@ -72,7 +72,7 @@ static double random_double(uint64_t round)
         assert_int_equal(text_.size, strlen(wanted_));                         \
     } while (0)
 
-static void digits_are_those_of_printf(void **state)
+static void digits_are_as_in_printf(void **state)
 {
     static const double values[] = { 0,        -0.0,      NAN,     -NAN,
                                      INFINITY, -INFINITY, 0.5,     2.5,
@@ -93,7 +93,7 @@ static void digits_are_those_of_printf(void **state)
     }
 }
 
-static void fixed_digits_are_those_of_printf(void **state)
+static void fixed_digits_are_as_in_printf(void **state)
 {
     static const double values[] = { 0,     -0.0, 0.5,   1.5,        0.005,
                                      0.015, 9.95, 99.5,  999.5,      -2.25,
@@ -221,8 +221,8 @@ static void halves_are_rounded_to_even(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_those_of_printf),
-        cmocka_unit_test(fixed_digits_are_those_of_printf),
+        cmocka_unit_test(digits_are_as_in_printf),
+        cmocka_unit_test(fixed_digits_are_as_in_printf),
         cmocka_unit_test(fewest_digits_are_the_first_that_come_back),
         cmocka_unit_test(digits_are_read_as_by_strtod),
         cmocka_unit_test(halves_are_rounded_to_even),

@@ -221,7 +221,7 @@ static void work_in_a_region(void **state)
 
 struct hook {
     size_t calls, count, some; /* some: of the indexes, to be run */
-    bool at_once, wrong;       /* wrong: one twice, and some that are none */
+    bool at_once, wrong;       /* wrong: one twice, and some invalid */
     void (*work)(void *context, size_t index);
     void *context;
 };

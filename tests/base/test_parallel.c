@@ -257,7 +257,7 @@ static void turns_come_in_order(void **state)
             assert_int_equal(mf_crew_run(&crew, take_turn, &order, TURNS),
                              fails < TURNS ? MF_ERR_IO : MF_OK);
             assert_true(order.in_order);
-            /* Who waits when one fails need not get its turn. */
+            /* A task that waits when one fails need not get its turn. */
             assert_true(order.next <= fails);
             assert_true(fails < TURNS || order.next == TURNS);
             mf_crew_release(&crew);
@@ -325,7 +325,7 @@ static size_t put_model(void)
     data = (size_t)get_number(image.at + AT_DATA, sizeof(data));
     for (size_t i = data; i < image.size; i++)
         image.at[i] = (uint8_t)(i * 7 & 0x3f);
-    for (size_t i = 1; i <= TENSORS; i++) { /* the padding behind each */
+    for (size_t i = 1; i <= TENSORS; i++) { /* the padding after each */
         size_t end = data + i * ((ELEMENTS * 4 + 63) / 64 * 64);
 
         memset(image.at + end - 36, 0, 36);
@@ -468,7 +468,7 @@ static void long_work_reports_progress(void **state)
 /* More than are looked at in one run. */
 #define ZEROS 3000
 
-/* Tensors of two zeros each: a single one is no finding. */
+/* Tensors of two zeros each: a single one is not a finding. */
 static size_t put_zeros(char *file, size_t room)
 {
     size_t size = 8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_text.c - UTF-8, and what of it may go to a terminal
+ * test_text.c - UTF-8, and which characters may go to a terminal
  */
 #define _XOPEN_SOURCE 700 /* wcwidth */
 #include <locale.h>
@@ -68,7 +68,7 @@ static bool next_text(size_t *border, size_t size, char *text)
     return !carry;
 }
 
-static void characters_are_those_of_the_standard(void **state)
+static void characters_are_as_in_the_standard(void **state)
 {
     (void)state;
     for (size_t size = 1; size <= 4; size++) {
@@ -237,7 +237,7 @@ static void text_is_clean_up_to_the_first_fault(void **state)
     assert_true(mf_text_is_utf8("", 0));
 }
 
-static void bytes_that_are_no_characters_are_escaped_one_by_one(void **state)
+static void invalid_bytes_are_escaped_one_by_one(void **state)
 {
     static const struct {
         const char *text, *escape;
@@ -343,7 +343,7 @@ static void long_text_is_cut_where_it_fits(void **state)
 /* Of what both know: another version of Unicode has other characters.  The C
  * library gives letters without a form of their own (Cf) no width; those are
  * escaped, or printed as they are as terminals show them. */
-static void widths_are_those_of_the_c_library(void **state)
+static void widths_are_as_in_the_c_library(void **state)
 {
     size_t compared = 0, differ = 0;
 
@@ -391,15 +391,15 @@ static void texts_have_the_sum_of_their_widths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_are_those_of_the_standard),
+        cmocka_unit_test(characters_are_as_in_the_standard),
         cmocka_unit_test(every_code_point_survives),
         cmocka_unit_test(whole_text_ends_before_a_cut_character),
         cmocka_unit_test(every_code_point_is_clean_or_escaped),
         cmocka_unit_test(text_is_clean_up_to_the_first_fault),
-        cmocka_unit_test(bytes_that_are_no_characters_are_escaped_one_by_one),
+        cmocka_unit_test(invalid_bytes_are_escaped_one_by_one),
         cmocka_unit_test(text_that_fits_is_escaped_and_no_more),
         cmocka_unit_test(long_text_is_cut_where_it_fits),
-        cmocka_unit_test(widths_are_those_of_the_c_library),
+        cmocka_unit_test(widths_are_as_in_the_c_library),
         cmocka_unit_test(texts_have_the_sum_of_their_widths),
     };
 

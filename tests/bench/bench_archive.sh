@@ -5,7 +5,7 @@
 #
 #     tests/bench/bench_archive.sh [-n RUNS]
 #
-# Digests of 512 MiB in a checkpoint take turns with those of a safetensors file
+# Digests of 512 MiB in a checkpoint take turns with digests of a safetensors file
 # of the same tensors and with a program that only reads each; digests and checks
 # of 128 MiB in a compressed npz with zlib alone, in as many threads.  Then the
 # lists of checkpoints whose data is a hole, 300 tensors and 20,000, of a table

@@ -8,7 +8,8 @@
 # Compiles some codecs twice for the processor (arm64): as they are in the
 # library, with the vectors that every such processor has, and without: then the
 # compiler makes numbers of vectors.  Runs both in qemu-user one instruction at a time, and prints the instructions for
-# each element, which is the difference of two rows by that of their lengths.
+# each element, which is the difference of two rows, divided by
+# the difference of their lengths.
 # They are counted, not timed: the emulator's speed says nothing.
 #
 # Needs Debian's cross compiler and qemu-user, as tests/foreign.sh does.

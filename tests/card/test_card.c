@@ -200,7 +200,7 @@ static void a_card_becomes_keys(void **state)
             "tags 'chat','text-generation',\nlanguages 'en','no',\n");
 }
 
-static void what_is_no_front_matter_says_nothing(void **state)
+static void no_front_matter_says_nothing(void **state)
 {
     static const char *const cards[] = { "",
                                          "# Title\n",
@@ -237,7 +237,7 @@ static void sampling_is_of_generation_config(void **state)
             "sampling.temp f32 0\nsampling.penalty_repeat f32 2\n"
             "sampling.mirostat i32 1\n" NAMED);
     put_file("generation_config.json", "{\"temperature\": 1,}");
-    becomes(NAMED); /* as the converter passes over what is no JSON */
+    becomes(NAMED); /* as the converter passes over what is not JSON */
     put_file("generation_config.json", "[]");
     becomes(NAMED);
     put_file("generation_config.json", "[1]");
@@ -400,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_card_the_names_count),
         cmocka_unit_test(a_card_becomes_keys),
-        cmocka_unit_test(what_is_no_front_matter_says_nothing),
+        cmocka_unit_test(no_front_matter_says_nothing),
         cmocka_unit_test(sampling_is_of_generation_config),
         cmocka_unit_test(a_file_of_metadata_goes_first),
         cmocka_unit_test(wrong_values_are_named),

@@ -3,7 +3,7 @@
  * test_scan.c - NaN, infinite and extreme values are found at any place, in
  * every type
  *
- * Held against a reading of each number on its own, by the positions that the
+ * Compared with a reading of each number on its own, by the positions that the
  * specifications of the types give.
  */
 #include <math.h>
@@ -16,7 +16,7 @@
 struct place { /* a number within a block */
     enum mf_type type;
     size_t offset, width;
-    uint64_t infinite, largest; /* bits of an infinity and of what is none */
+    uint64_t infinite, largest; /* bits of an infinity and of another NaN */
 };
 
 /* ggml's struct of each type, by hand: not made from lib/check/scan.def. */
@@ -254,7 +254,7 @@ static void every_type_has_its_bounds(void **state)
 
         for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)
             listed += bounds[i].type == (enum mf_type)type;
-        /* 0x7878 and 0x78787878 are high in all types but those of one byte. */
+        /* 0x7878 and 0x78787878 are high in all types but types of one byte. */
         memset(block, mf_types[type].name[0] == 'm' ? 0xc8 : 0x78,
                sizeof(block));
         mf_scan_all(mf_isas, (enum mf_type)type, false, block, stride, &found);

@@ -152,7 +152,7 @@ fitted() {
         { last = $4 }
         END { if (fits < 300) print "only " fits " figures" }' "$dir/costs"
 }
-check_empty "the growth is that of least squares" fitted
+check_empty "the growth matches least squares" fitted
 
 table() {
     alloc

@@ -161,7 +161,7 @@ ratio() {
         $4 == "llama-quantize" { off = $14 - $7 / ours }
         END { exit !(ours > 0 && off < 0.01 && off > -0.01) }' "$dir/out"
 }
-check "its ratio is that of the medians" ratio
+check "its ratio matches the medians" ratio
 
 # An old importance matrix with one entry, for 4096 columns.
 {
@@ -263,10 +263,10 @@ refused() {
         nothing_left
 }
 check "a type without kernels" refused 2 --type q8_9
-check "an instruction set that is none" refused 2 --isa mmx
+check "an unknown instruction set" refused 2 --isa mmx
 check "no threads" refused 2 --threads 0
 check "too many rounds" refused 2 --rounds 1001
-check "a size that is none" refused 2 --size big
+check "an invalid size" refused 2 --size big
 check "far too large a size" refused 2 --size 2T
 check "two models" refused 2 a b
 check "quantizing nothing" refused 2 --quantize Q8_0

@@ -219,7 +219,7 @@ unasked() {
         --quiet --no-sandbox overlap.gguf >/dev/null)
     ! grep -E '"(\./)?(\.modelfile|modelfile\.conf|rules|baseline|known)' calls
 }
-check "no file is read that nobody named" unasked
+check "no unnamed file is read" unasked
 
 # ---- what is shown
 
@@ -274,7 +274,7 @@ reports() {
     v --format junit --sarif r.sarif good.gguf
     grep -q testsuites out && grep -q '"results":\[\]' r.sarif
 }
-check "--sarif and --junit write what --format prints, beside the text" reports
+check "--sarif and --junit write what --format prints, next to the text" reports
 
 # refused CODE TEXT FILE ARGUMENT...: and the file stays as it is.
 refused() {

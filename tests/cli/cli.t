@@ -405,7 +405,7 @@ json_run() {
 }
 check "in JSON the same numbers stand under run" json_run
 
-# into_closed COMMAND...: its output goes to a pipe that nobody reads.
+# into_closed COMMAND...: its output goes to a pipe without a reader.
 into_closed() {
     { "$@" 2>"$dir/err"; echo $? >"$dir/code"; } | head -c 9 >/dev/null
     code=$(cat "$dir/code")

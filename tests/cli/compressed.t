@@ -124,7 +124,7 @@ m = AutoModelForCausalLM.from_pretrained(sys.argv[1], torch_dtype="auto")
 assert m.dtype == torch.bfloat16 and not hasattr(m.config, "quantization_config")
 n = AutoModelForCausalLM.from_config(m.config).to(torch.bfloat16)
 n.load_state_dict({k: v.to(torch.bfloat16) for k, v in load_file(sys.argv[2]).items()})
-n.model.rotary_emb = m.model.rotary_emb  # it is no bfloat16
+n.model.rotary_emb = m.model.rotary_emb  # it is not a bfloat16
 ids = torch.tensor([[1, 5, 9, 30, 2]])
 with torch.no_grad():
     assert torch.equal(m.eval()(ids).logits, n.eval()(ids).logits)

@@ -109,7 +109,7 @@ check "{ftype} needs a folder" \
     refused 2 "braces in --outfile" "$gguf" --outfile "$work/{ftype}.gguf"
 check "--bigendian needs a folder" \
     refused 3 "only for a Hugging Face folder" "$gguf" "$work/o.gguf" --bigendian
-check "a model is no adapter" \
+check "a model is not an adapter" \
     refused 3 "only for an adapter" "$folders/fp8" "$work/o.gguf" --names gguf \
     --base "$folders/fp8"
 check "GGUF 2 is little-endian" \

@@ -5,7 +5,7 @@
 # happens
 #
 # The program is killed at random moments and at system calls, and system calls
-# fail.  The calls are counted by strace; a sweep by somebody else's script comes
+# fail.  The calls are counted by strace; a sweep by another author's script comes
 # with CONFORMANCE (../shared).  Takes a minute and a half.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
@@ -80,9 +80,9 @@ check "100 kills of merge: old or new" kills 100 in.gguf \
     merge --force --quiet part-00001-of-00003.gguf out/o
 rm -f out/o
 
-# ---- somebody else's sweep over system calls
+# ---- another author's sweep over system calls
 
-# sweep OUT COMMAND...: torn, lying, dying, littering: none of it.
+# sweep OUT COMMAND...: torn, lying, dying, littering: never.
 sweep() {
     out=$1
     shift
@@ -186,7 +186,7 @@ outputs_fail() {
         inject renameat EIO 4
 }
 
-# The second fsync is that of the folder: the name is there, and the code says
+# The second fsync is for the folder: the name is there, and the code says
 # that it may not last.
 sync_fails() {
     for fault in EIO ENOSPC EDQUOT; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# dhat.t - heap profiles are those of valgrind's DHAT, and open in its viewer
+# dhat.t - heap profiles match valgrind's DHAT, and open in its viewer
 #
 # Each command runs twice: with --dhat, and under valgrind, which counts the
 # mallocs of the same process from outside.  Bytes and blocks in total, at the
@@ -125,7 +125,7 @@ same_json() {
 }
 check "JSON on standard output is as without it" same_json
 
-# The heap that the closing line reports has nothing of the profile in it.
+# The heap that the closing line reports is without the profile.
 same_heap() {
     (cd "$dir" && "$modelfile" info "$model" --json >plain 2>/dev/null &&
         "$modelfile" info "$model" --json --dhat >profiled 2>/dev/null)
@@ -169,8 +169,8 @@ nothing_left() {
         ! grep 'what is left' "$dir/err" &&
         grep '^At t-end' "$dir/err" | cmp - "$dir/end"
 }
-check "--timings is no leak" nothing_left --timings
-check "--record is no leak" nothing_left --record="$dir/record"
+check "--timings is not a leak" nothing_left --timings
+check "--record is not a leak" nothing_left --record="$dir/record"
 
 # ---- where it cannot be written
 
@@ -199,7 +199,7 @@ check "no such folder: 4" refused 'No such file' "$dir/no-such/heap.json"
 check "and it is named once" grep -q \
     "^modelfile: '[^']*' cannot be .*: No such file" "$dir/err"
 cp "$model" "$dir/precious.gguf"
-check "a file that is no profile: 4" refused 'is not a heap profile' \
+check "a file that is not a profile: 4" refused 'is not a heap profile' \
     "$dir/precious.gguf"
 check "and it stays" cmp "$model" "$dir/precious.gguf"
 ln -s "$dir/nowhere" "$dir/link.json"
@@ -212,7 +212,7 @@ check "a link to a device: 4" refused 'is a symbolic link' "$dir/link.json"
 check "a device: 4" refused 'is not a regular file' /dev/full
 check "a folder: 4" refused 'is not a regular file' "$dir"
 mkfifo "$dir/fifo"
-check "a pipe that nobody reads: 4" refused 'is not a regular file' "$dir/fifo"
+check "a pipe without a reader: 4" refused 'is not a regular file' "$dir/fifo"
 check "/dev/stdout: 4" refused 'is a symbolic link' /dev/stdout
 no_room() {
     (ulimit -f 1 && "$modelfile" version -q --dhat="$dir/large.json") \

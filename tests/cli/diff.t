@@ -132,7 +132,7 @@ floats complex C64 32 '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
 check "numbers of different types are compared" expect_diff 1 \
     "tensor 't': max error 3, relative 0.25; RMSE 1.60078, cosine 0.781685699, zero in A alone: 1" \
     --values "$dir/four.safetensors" "$dir/half.safetensors"
-check "the line that says so stands behind the difference" \
+check "the line that says so follows the difference" \
     [ "$(sed -n 1p "$dir/out")" = "tensor 't' differs: type f32 | f16" ]
 check "in JSON, too" expect_diff 1 \
     '"values":{"finite":4,"max_abs":3,"max_rel":0.25,"rmse":1.6007810593582121,"cosine":0.7816856' \
@@ -145,7 +145,7 @@ check "numbers of no type that is decoded are not" expect_diff 1 \
     --values "$dir/four.safetensors" "$dir/complex.safetensors"
 check "equal tensors have no such line" expect_diff 0 "are the same" --values \
     "$dir/four.safetensors" "$dir/four.safetensors"
-check "nothing of it is printed" \
+check "it is not printed" \
     [ "$(wc -l <"$dir/out")" -eq 1 ]
 check "--no-data is at odds with it" expect_diff 2 "'--values' and '--no-data' cannot both be given" \
     --values --no-data "$llama" "$llama"

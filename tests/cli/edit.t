@@ -33,7 +33,7 @@ code_of() {
 
 # ---- values
 
-# The type is that of the old value, what the key says, or what it looks like.
+# The type comes from the old value, what the key says, or what it looks like.
 typed() {
     fresh
     "$modelfile" meta set --quiet "$model" general.name=7 a.flag=true a.n=7 \
@@ -60,7 +60,7 @@ END
     sed -i 's/\]}*\]*.*run.*/]/; s/}\],$//; s/}\]$//' "$dir/found"
     diff "$dir/expected" "$dir/found"
 }
-check "values have the type that stands there, is said, or is seen" typed
+check "values have the type of the old value, a stated or a likely one" typed
 
 from_file() {
     fresh
@@ -177,13 +177,13 @@ by_journal() {
 }
 check "what moves the rest of the header goes by a journal" by_journal
 
-anew() {
+rewritten_file() {
     fresh
     long=$(printf '%2000s' x | tr ' ' y)
     said "general.name=$long" '"in_place":false' &&
         [ "$(value general.name)" = "$long" ] && sound
 }
-check "what does not fit is written anew" anew
+check "what does not fit is rewritten" rewritten_file
 
 reserved() {
     fresh
@@ -355,7 +355,7 @@ set_name() {
     each_fault meta set --quiet "$model" general.name=new &&
         sweep error=ENOSPC meta set --quiet "$model" general.name=new
 }
-check "set: a fault at any call changes nothing, or is told" set_name
+check "set: a fault at any call changes nothing, or is reported" set_name
 
 unset_name() {
     fresh
@@ -365,14 +365,14 @@ unset_name() {
 }
 check "unset: likewise" unset_name
 
-set_anew() {
+set_rewritten() {
     fresh
     "$modelfile" meta set --quiet --reserve 300 "$model" general.name=new \
         >/dev/null
     cp "$model" "$dir/new"
     each_fault meta set --quiet --reserve 300 "$model" general.name=new
 }
-check "a file that is written anew: likewise" set_anew
+check "a file that is rewritten: likewise" set_rewritten
 
 # Half of the edit is in the file.
 "$modelfile" meta set --quiet "$model" general.name=new >/dev/null
@@ -494,7 +494,7 @@ long_name() {
         grep -q '"in_place":false' "$dir/out" && sound "$long" &&
         [ "$("$modelfile" meta get --quiet "$long" general.name)" = new ]
 }
-check "where no journal can be made the file is written anew" long_name
+check "where no journal can be made the file is rewritten" long_name
 rm -f "$dir"/m.*
 
 # ---- another file in the same place
@@ -518,7 +518,7 @@ swapped() {
         "$modelfile" meta set --quiet --reserve 300 "$model" general.name=new &&
         grep -q "replaced by another file meanwhile" "$dir/said"
 }
-check "written anew, an edit replaces no other file" swapped
+check "rewriting, an edit replaces no other file" swapped
 
 passed_by() {
     meanwhile -P "$model" -e trace=pwrite64 \
@@ -607,7 +607,7 @@ not_owner() {
         grep -q '"in_place":false' "$dir/out" && sound &&
         [ "$(value general.name)" = new ]
 }
-check "who is not the owner writes the file anew" not_owner
+check "who is not the owner rewrites the file" not_owner
 
 closed_folder() {
     chmod 755 "$dir/shared"

@@ -99,7 +99,7 @@ rm -f "$dir"/m/*
 
 # ---- a file that comes in between
 
-# The last name is that of the other file, with the edit or without it.
+# The last name belongs to the other file, with the edit or without it.
 renamed() {
     made=0 refused=0 gone=0
     other=$(data_of "$dir/other.gguf")

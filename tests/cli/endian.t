@@ -198,7 +198,7 @@ check "verify takes either" verified
 exported() {
     for tensor in blk.0.attn_q.weight token_embd.weight; do
         for raw in "" --raw; do
-            # shellcheck disable=SC2086 # no option is no word
+            # shellcheck disable=SC2086 # no option is not a word
             "$modelfile" tensors export --quiet "$model" $tensor \
                 "$dir/l.npy" --force $raw &&
                 "$modelfile" tensors export --quiet "$dir/m.gguf" $tensor \

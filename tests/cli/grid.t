@@ -51,7 +51,7 @@ check "with files for each" files
 check "sha256sum -c" sh -c \
     'cd whole && sha256sum --quiet --strict -c SHA256SUMS'
 
-# The error of the whole model is that of diff --values.
+# The error of the whole model equals diff --values.
 python_agrees() {
     "$modelfile" quantize --quiet model.gguf q8.gguf Q8_0 || return 1
     python3 - whole <<'END'
@@ -187,7 +187,7 @@ check "a list of threads without MODEL" usage "requires the argument MODEL" \
     --record alone --threads 1,2
 check "a list of threads without both" usage "requires MODEL and '--record'" \
     --threads 1,2
-check "a list that is none" usage "invalid value '1,,2'" --threads 1,,2
+check "an invalid list" usage "invalid value '1,,2'" --threads 1,,2
 check "no threads" usage "invalid value '0'" --threads 0
 check "a number twice" usage "has a number twice" model.gguf --record no \
     --threads 2,2
@@ -304,6 +304,6 @@ no_record() {
     bench --verify nothing
     [ "$code" = 3 ] && mkdir empty && bench --verify empty && [ "$code" = 1 ]
 }
-check "a folder that is none, and one without a record" no_record
+check "a missing folder, and one without a record" no_record
 
 finish

@@ -66,7 +66,7 @@ check_with() {
     expect "$1" "$2" hash --check "$dir/manifest" "$3"
 }
 
-# manifest SED-SCRIPT: that of the model, changed.
+# manifest SED-SCRIPT: the model's, changed.
 manifest() {
     "$modelfile" hash --quiet "$model" | sed "$1" >"$dir/manifest"
 }
@@ -120,7 +120,7 @@ done
 "$modelfile" hash --quiet "$model" fixtures/good-base.gguf >"$dir/manifest"
 check "of several models the one of that name is taken" \
     check_with 0 "2 tensors, xxh3 matches" fixtures/good-base.gguf
-check "where there is none, the answer is no" \
+check "without one, the answer is no" \
     check_with 1 "no xxh3 digest for this model" "$dir/flipped.gguf"
 "$modelfile" hash --quiet fixtures/good-sharded >"$dir/manifest"
 check "the container does not matter" \
@@ -180,7 +180,7 @@ check "one that is not hexadecimal is" malformed \
     "xxh3:${digest%f}g  a\n" "line 1 of the manifest has a digest that is not"
 check "a line without a name is" malformed \
     "xxh3:$digest" "line 1 of the manifest does not have two spaces"
-check "an escape that is none is" malformed \
+check "an invalid escape is" malformed \
     'xxh3:0123456789abcdef  a\\q\n' "line 1 of the manifest has an invalid escape"
 check "half an escape is" malformed \
     'xxh3:0123456789abcdef  a\\x1' "line 1 of the manifest has an invalid escape"
@@ -390,7 +390,7 @@ for tool in md5sum sha224sum sha384sum sha512sum; do
     check "a manifest of $tool is refused by name" sums_refused $tool $tool
     check "with tags, too" sums_refused "$tool --tag" $tool
 done
-check "so is one that nobody knows" sums_refused "b2sum --tag" "an unknown kind"
+check "so is an unknown one" sums_refused "b2sum --tag" "an unknown kind"
 check "a sum without a name is" malformed \
     "a9993e364706816aba3e25717850c26c9cd0d89d  \n" "line 1 of the manifest has no name"
 check "one with one space is" malformed \

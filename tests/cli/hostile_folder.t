@@ -85,7 +85,7 @@ check "an id beyond the largest vocabulary is named with its token" \
 
 file tokenizer.json "{\"pre_tokenizer\": {\"type\": \"Magic\"},
     ${tokenizer#?}"
-check "a step that nobody knows is named with its file" \
+check "an unknown step is named with its file" \
     refused 3 "'tokenizer.json': the value of 'type' of 'Magic'"
 
 # added COUNT: that many added tokens.

@@ -40,7 +40,7 @@ known() { # FOLDER FILE SHA256
     read -r _
     while IFS='	' read -r folder file _ sum; do
         [ ! -d "$dir/folders/$folder" ] ||
-            check "$folder/$file is that of the list" known "$folder" "$file" "$sum"
+            check "$folder/$file matches the list" known "$folder" "$file" "$sum"
     done
 } <"$shared/golden/hf/sources.tsv"
 

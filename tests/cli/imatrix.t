@@ -83,9 +83,9 @@ check "a name with a space can be in both" said 0 "1 matri" \
     merge "$dir/space.gguf" "$dir/space.dat"
 check "and the old file is known by it" said 0 "^bl .0" \
     tensors "$dir/space.dat"
-check "shards are no matrices" said 2 "is not a shard of the model of" \
+check "shards are not matrices" said 2 "is not a shard of the model of" \
     merge good-base.gguf good-llama.gguf good-v2.gguf "$dir/no.gguf"
-check "a model is no matrix" said 3 "not an importance matrix" \
+check "a model is not a matrix" said 3 "not an importance matrix" \
     merge good-imatrix.gguf good-base.gguf "$dir/no.gguf"
 check "the file that is wrong is named" grep -q "good-base.gguf: " "$dir/said"
 check "options of matrices are not for shards" \

@@ -68,7 +68,7 @@ documents() {
         process.exit(failed > 0 ? 1 : 0);' "$dir" "${1:-}"
 }
 
-# ---- wishes that make no sense, files that are not there
+# ---- choices that make no sense, files that are not there
 
 : >"$dir/runs"
 cp "$model" "$dir/m.gguf"

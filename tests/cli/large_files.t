@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# large_files.t - files that are read beside a model have a largest size
+# large_files.t - files that are read next to a model have a largest size
 #
-# A hole of 20 GiB costs nobody anything to publish.  Each file that the
+# A hole of 20 GiB is free to publish.  Each file that the
 # program reads whole is refused by its size, before a byte of it is read.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give

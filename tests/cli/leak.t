@@ -17,7 +17,7 @@ model=$fixtures/good-llama.gguf
 mkdir "$dir/tmp"
 export TMPDIR="$dir/tmp"
 unset MODELFILE_LLAMA_QUANTIZE MODELFILE_GGUF_TOOLS
-# The leaks are wanted: nobody else need report them.
+# The leaks are wanted: no sanitizer needs to report them.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # A sanitizer keeps what was freed: the process's memory says nothing there.
@@ -82,7 +82,7 @@ for rounds in 28 31 34 47 50; do
         sound cache $rounds
 done
 
-# flat LOG: every slope is exactly 0, but that of the resident memory, which is
+# flat LOG: every slope is exactly 0, but the resident memory's, which is
 # below 1 over as many rounds as show it.
 flat() {
     awk -F, 'NR > 1 && ($1 == "resident" ? $2 > 999 && $6 >= 1 : $6 != 0) {
@@ -186,7 +186,7 @@ check "without a model" refused 2 --leak-check
 check "too few rounds" refused 2 --leak-check --rounds 7 "$model"
 check "too many rounds" refused 2 --leak-check --rounds 1000001 "$model"
 check "unknown work" refused 2 --leak-check --work dance "$model"
-check "work for nothing" refused 2 --work open "$model"
+check "work without any" refused 2 --work open "$model"
 check "several numbers of threads" refused 2 --leak-check --threads 1,2 "$model"
 check "codecs" refused 2 --leak-check --type q8_0 "$model"
 check "a model that is missing" refused 3 --leak-check "$dir/nothing.gguf"

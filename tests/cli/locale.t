@@ -32,7 +32,7 @@ fi
 
 # ---- the sources ----
 
-# What of the C library depends on the locale; numbers go through
+# Calls of the C library that depend on the locale; numbers go through
 # lib/base/decimal.h, letters through lib/base/str.h.
 calls='strto(d|f|ld)|atof|[fs]?scanf|setlocale|localeconv|nl_langinfo|strftime'
 calls="$calls|is(al(num|pha)|blank|cntrl|x?digit|graph|lower|print|punct|space"

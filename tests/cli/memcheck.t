@@ -5,7 +5,7 @@
 # ends with
 #
 # No invalid access, no decision by a byte that was never set, and at the end no
-# block that is still allocated but those of libraries, which are named below.
+# block that is still allocated, except libraries' blocks, which are named below.
 # QUICK=1 leaves out most error paths.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder

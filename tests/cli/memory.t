@@ -41,9 +41,9 @@ kept() {
             cat "$dir/err"
             return 1
         fi
-        told=$(peak)
-        if [ "${told:-0}" -gt $((size * 1000)) ]; then
-            echo "$size K: the peak is $told bytes, exit code $code"
+        reached=$(peak)
+        if [ "${reached:-0}" -gt $((size * 1000)) ]; then
+            echo "$size K: the peak is $reached bytes, exit code $code"
             return 1
         fi
         [ $code -eq $free ] || continue

@@ -108,7 +108,7 @@ check "a key without the architecture" warns rope.scaling.type=none \
     "did you mean 'llama.rope.scaling.type'?"
 check "a key that differs from one of the model" warns llama.context_lenght=7 \
     "did you mean 'llama.context_length'?"
-check "known keys and others are no slips" silent general.author=x x.y=1 x.z=2 \
+check "known keys and others are not slips" silent general.author=x x.y=1 x.z=2 \
     general.base_model.1.name=t general.base_model.0.name=u \
     llama.attention.value_length=8 tokenizer.chat_template=@t.jinja \
     llama.rope.scaling.factor:f32=2

@@ -37,7 +37,7 @@ edited() {
 }
 check "another chat template is found" edited "tokenizer.chat_template={{ x }}"
 check "another name is" edited "general.name=another"
-check "so is a key that is new" edited "general.quantized_by=somebody"
+check "so is a key that is new" edited "general.quantized_by=someone"
 check "and one of another context length" \
     edited "llama.context_length=4096:u32"
 

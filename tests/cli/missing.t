@@ -4,7 +4,7 @@
 # missing.t - what a file has and the program does not read
 #
 # Members and tensors that are left out are named by every command, and those
-# that answer for all of a model end with 3, unless they are told to go on.
+# that answer for all of a model end with 3, unless an option lets them continue.
 # NUMPY_PYTHON and TORCH_PYTHON, where they have numpy and torch, write more.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
@@ -192,7 +192,7 @@ check "alone in its file, too" misses bad-object.npy arr_0 \
     "an array of Python objects"
 check "an array with a malformed header" misses bad-header.npz d \
     "the shape is not"
-check "a member that is no array" misses bad-member.npz notes.txt \
+check "a member that is not an array" misses bad-member.npz notes.txt \
     "it is not an array"
 check "an encrypted member" misses bad-zip-encrypted.npz b \
     "a member is encrypted"

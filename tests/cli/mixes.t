@@ -61,7 +61,7 @@ refused() {
 every=1
 [ -z "${QUICK:-}" ] || every=6
 awk -v every="$every" 'NR > 1 && NR % every == 0' "$listed" >"$dir/rows"
-set -f # patterns are not those of files
+set -f # patterns are not for files
 while IFS='	' read -r model mix options status _ sum _; do
     [ "$options" != - ] || options=
     case $status in

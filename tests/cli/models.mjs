@@ -6,7 +6,7 @@
 //
 // FOLDER/models has GGUF and APR files, most with a listing FILE.json beside
 // them; fixtures/llama and FOLDER/golden/e2e have more GGUF files with listings
-// of their own; what stands in a listing is said there.  See models.t.
+// of their own; their content is explained there.  See models.t.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { answer, ask, check, exact, finish, parse, plainTensor, same, sha256,
@@ -141,7 +141,7 @@ function jsonType(value) {
         typeof value;
 }
 
-// Its reader finds data by name: under a name that stands twice, the first.
+// Its reader finds data by name: under a duplicate name, the first.
 function aprTensor(t, i, tensors) {
     const first = tensors.findIndex(({ name }) => name === t.name) === i;
     return { name: t.name, type: t.dtype_display.toLowerCase(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// names.mjs - convert --names, held against what is worked out here
+// names.mjs - convert --names, compared with results worked out here
 //
 //     node tests/cli/names.mjs FIXTURES FOLDER
 //
@@ -451,7 +451,7 @@ check("safetensors out of GGUF say that they are PyTorch's", () => {
     same(ask("diff", base, at("pt.safetensors")).said.same, true, "diff");
 });
 
-check("what else is called so stays what it is", () => {
+check("other tensors of that name do not change", () => {
     for (const format of ["pt", "own"]) {
         writeSafetensors(at("own.safetensors"), LEAST,
             { "format:string": format, format: "pt" });
@@ -624,7 +624,7 @@ const CONFIGS = {
     "a width below 0": [{ ...LLAMA, hidden_size: -8 }, /not a valid u32/],
     "a width too large": [{ ...LLAMA, hidden_size: 2 ** 32 },
         /not a valid u32/],
-    "a width that is no integer": [{ ...LLAMA, hidden_size: 8.5 },
+    "a width that is not an integer": [{ ...LLAMA, hidden_size: 8.5 },
         /'hidden_size' must/],
     "a width of 400 digits": [JSON.stringify(LLAMA).replace(
         "\"hidden_size\":8", `"hidden_size":${"9".repeat(400)}`),
@@ -632,7 +632,7 @@ const CONFIGS = {
     "an object for a number": [{ ...LLAMA, vocab_size: {} },
         /'vocab_size' must/],
     "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
-    "scaling that is no object": [{ ...LLAMA, rope_scaling: 4 },
+    "scaling that is not an object": [{ ...LLAMA, rope_scaling: 4 },
         /'rope_scaling' must be an object/],
     "quantized weights": [{ ...LLAMA, quantization_config: {
         quant_method: "own", bits: 4 } }, /'own' of quantization_config/],
@@ -715,7 +715,7 @@ for (const [name, [tensor, shape, words]] of Object.entries(TENSORS))
 refused("an architecture without a table", join(fixtures, "good-base.gguf"),
     /it is not known how .* architecture 'tiny' name their tensors/, "--names", "hf");
 
-check("what stands nowhere else is left out only when asked", () => {
+check("values without another place are left out only when asked", () => {
     const file = openSync(at("freqs.gguf"), "w");
     closeSync(file);
     const source = hfFolder("freqs", LLAMA, [...LEAST]);

@@ -164,7 +164,7 @@ for name, array in arrays.items():
     one = np.load(out)
     assert one.dtype == array.dtype.newbyteorder("<") and np.array_equal(one, array), name
 END
-check "figures are those of NumPy, and an export has all digits" \
+check "figures match NumPy, and an export has all digits" \
     "$python" "$dir/figures.py" "$modelfile" "$dir"
 
 # What export writes, NumPy reads.

@@ -69,7 +69,7 @@ for report in --sarif --junit; do
         validate "$small" --baseline "$work/empty" $report OUT
 done
 
-# Whoever adds such an option adds a line above.  Others write, are read by a
+# A new option of this kind needs a line above.  Others write, are read by a
 # command that writes nothing, or are tested elsewhere (--imatrix).
 known="--baseline --check --config --imatrix --junit --metadata --outfile \
 --sarif --statement --tensor-type-file"

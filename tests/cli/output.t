@@ -161,7 +161,7 @@ cat commands refused >all
 check "a full device for standard output" lost ">/dev/full" <all
 check "no standard output" lost ">&-" <all
 
-# If nobody reads standard error, that is not a failure.
+# Standard error without a reader is not a failure.
 unread() {
     mkfifo pipe
     while read -r line; do
@@ -294,7 +294,7 @@ stuck() {
     echo "exit code $got"
     [ $got -eq 143 ] && says_why
 }
-check "a signal while nobody reads" stuck
+check "a signal without a reader" stuck
 
 # ---- faults of the file system
 

@@ -87,7 +87,7 @@ function checkRules(path) {
     const text = new TextDecoder("utf-8", { fatal: true })
         .decode(file.subarray(8, 8 + size));
     same(text[0], "{", "first byte of the header");
-    same(/}( *)$/.test(text), true, "spaces alone behind the header");
+    same(/}( *)$/.test(text), true, "spaces alone after the header");
     same(size % 8, 0, "length of the header, by 8");
     const keys = keysOf(text);
     same(new Set(keys).size, keys.length, "every name once");

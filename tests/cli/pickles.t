@@ -188,7 +188,7 @@ compare() {
 check_empty "pickles as PyTorch understands them" compare
 check_empty "and as it did before 1.6" compare OLD=1
 
-# The list of globals is that of PyTorch, also by the names of Python 2.
+# The list of globals is PyTorch's, also by the names of Python 2.
 cat >"$dir/globals.py" <<'PY'
 import re, sys
 import torch

@@ -109,7 +109,7 @@ in_apr() {
         cut -d ' ' -f 1-4 >same && cut -d ' ' -f 1-4 "$dir/out" |
         grep -xFf same | cmp - same
 }
-check "caches of APR are those of the same GGUF" in_apr
+check "caches of APR match the same GGUF" in_apr
 in_folder() {
     says "keys 4,096 0.00" "$fixtures/good-hf-llama" --ctx 256
 }
@@ -173,7 +173,7 @@ as_quantized() {
         [ -s a ] && cmp a b || return 1
     done
 }
-check "a plan as if quantized is that of the file" as_quantized
+check "a plan as if quantized matches the file" as_quantized
 check "it is less than as it is" says "weights 4,080," "$big" --as Q4_K_M
 near_mix() {
     code 2 "$big" --as Q4KM &&
@@ -417,7 +417,7 @@ check_empty "no temporary file is left" nothing_left
 
 # ---- a calculator that is often quoted
 
-check "its cache is that of f32" says "kv cache, f32 2 L n d_h H 4 2.15 GB 1.07 GB" \
+check "its cache matches f32" says "kv cache, f32 2 L n d_h H 4 2.15 GB 1.07 GB" \
     "$big" --ctx 2k --formula zigllama
 check "with f16 it is half of it" says \
     "kv cache, f16 2 L n d_h H 2 1.07 GB 1.07 GB" \

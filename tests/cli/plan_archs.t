@@ -98,13 +98,13 @@ compare() { # SUFFIX OPTION...
         END {
             for (name in expected)
                 if (!(name in seen))
-                    print name " is no architecture"
+                    print name " is not an architecture"
         }' "$table" "$dir/planned"
 }
-check_empty "compute buffers of all graphs are those of llama.cpp" compare ""
+check_empty "compute buffers of all graphs match llama.cpp" compare ""
 if [ "${QUICK:-}" = 1 ]; then
-    skip "so are those of models with all tensors" "the plain tests do this"
+    skip "and of models with all tensors" "the plain tests do this"
 else
-    check_empty "so are those of models with all tensors" compare -full --full
+    check_empty "and of models with all tensors" compare -full --full
 fi
 finish

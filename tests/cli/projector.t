@@ -67,6 +67,6 @@ check "without both the missing key is named" \
 echo '[' >"$folder/preprocessor_config.json"
 check "a broken file is named" refused "'preprocessor_config.json': "
 echo '[1]' >"$folder/preprocessor_config.json"
-check "a file that is no object is refused" refused "must be an object"
+check "a file that is not an object is refused" refused "must be an object"
 
 finish

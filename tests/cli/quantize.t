@@ -230,7 +230,7 @@ trailing() {
 }
 trailing
 
-# Whole files: their sums are those of the tool's files.
+# Whole files: their sums match the tool's files.
 is_tools() {
     want_sum=$1
     shift
@@ -319,7 +319,7 @@ nothing_named() {
         2>"$dir/err" || code=$?
     [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ]
 }
-check "OUT is no TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
+check "OUT is not a TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
 check "OUT alone" nothing_named other.gguf
 
 # ---- as many files as IN has
@@ -358,7 +358,7 @@ check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
 check "--prune-layers twice leaves out both" refused --allow-requantize \
     --prune-layers 0 --prune-layers 1 fixtures/good-llama.gguf \
     "$dir/no.gguf" F16
-check "which is said" grep -q "cannot leave out all 2 blocks" "$dir/err"
+check "with a message" grep -q "cannot leave out all 2 blocks" "$dir/err"
 check "a file that is not an importance matrix" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 
@@ -438,20 +438,20 @@ check "--include-weights without a matrix" refused --include-weights a \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 check "--exclude-weights without one" refused --exclude-weights a \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
-check "--prune-layers that is no list" refused --prune-layers 1 \
+check "--prune-layers that is not a list" refused --prune-layers 1 \
     --prune-layers 2,x "$dir/f16.gguf" "$dir/no.gguf" q4_k
 check "an integer without digits" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
     --override-kv a=int:-
 check "an integer of more than 32 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:4294967296
-check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
+check "an unknown type" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
 check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:9223372036854775808
 check "--keep-split to standard output" refused --keep-split "$dir/f16.gguf" \
     - q4_k
-check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
+check "threads that are not numbers" refused "$dir/f16.gguf" "$dir/no.gguf" \
     q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
 want=4
@@ -525,7 +525,7 @@ check "one that has no codes on a grid" no_number IQ3_S \
     "$dir/huge.gguf"
 
 # llama-gguf-split leaves these keys in what it joined, llama-quantize takes
-# them away: what comes is what comes of the model that was never split.
+# them away: the result is the same as from the model that was never split.
 from_joined() {
     cp "$golden/llama-wide.gguf" "$dir/j.gguf" &&
         "$modelfile" meta set --quiet "$dir/j.gguf" split.no:u16=0 \

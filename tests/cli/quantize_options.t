@@ -135,7 +135,7 @@ other_refusals() {
         "$modelfile" quantize -q "$wide" o.gguf Q8_0 --force >out &&
         run 2 --dry-run o.gguf Q2_K && run 2 --dry-run "$wide" Q2_K_X
 }
-check "every other refusal is that of the run" other_refusals
+check "every other refusal matches the run" other_refusals
 
 # ---- how much of the model a matrix covers
 
@@ -214,11 +214,11 @@ faulty() {
         run 3 --json "$wide" no.gguf Q4_K_M --tensor-type-file faulty &&
         grep -q '"file":"faulty"' out
 }
-check "a line that is no pattern is refused" faulty 'a=q8_0\nx y=q8_0\n' \
+check "a line that is not a pattern is refused" faulty 'a=q8_0\nx y=q8_0\n' \
     "line 2: expected PATTERN=TYPE, not 'x'"
-check "a type that nobody knows" faulty 'a=q8_0 b=q6k' \
+check "an unknown type" faulty 'a=q8_0 b=q6k' \
     "line 1: unknown tensor type 'q6k'; did you mean"
-check "a pattern that is none" faulty '\n\na[=q8_0' "line 3: pattern 'a\["
+check "an invalid pattern" faulty '\n\na[=q8_0' "line 3: pattern 'a\["
 check "a type is missing" faulty 'a=' "line 1: expected"
 check "a pattern is missing" faulty '=q8_0' "line 1: expected"
 check "a NUL" faulty 'a=q8_0\0000b=q8_0' "cannot read the list of tensor types: it contains a NUL"
@@ -231,7 +231,7 @@ not_there() {
 check "a file that is not there" not_there
 
 # A line for each of 3000 tensors, none of which is in the model, and one that
-# is: much time and memory would be those of a pattern that is kept as compiled.
+# is: much time and memory would be a pattern's that is kept as compiled.
 many() {
     awk 'BEGIN { for (i = 10; i < 3010; i++) print "blk." i ".ffn_up.weight=q8_0"
         print "blk.1.ffn_up.weight=q8_0" }' >many
@@ -281,7 +281,7 @@ silent() {
         --tensor-type-file pipe >out 2>err || code=$?
     [ "$code" = 3 ] && grep -q "no process writes to this pipe" err
 }
-check "a pipe that nobody writes to cannot make it hang" silent
+check "an idle pipe cannot make it hang" silent
 slow() {
     { sleep 6 && cat list; } >pipe &
     run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file pipe &&

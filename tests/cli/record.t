@@ -128,7 +128,7 @@ else
     skip "python3 csv and statistics agree" "python3 is not installed"
 fi
 
-# The configuration is compact JSON as it stands in run.json.
+# The configuration is compact JSON as in run.json.
 fingerprint() {
     said=$(sed -n 's/.*"fingerprint":"\([0-9a-f]\{64\}\)".*/\1/p' "$1/run.json")
     sum=$(sed 's/.*"configuration":\({[^}]*}\).*/\1/' "$1/run.json" |
@@ -185,7 +185,7 @@ operands() {
     grep -q 'modelfile [0-9.]* quantize \*.gguf Q8_0 --allow-requantize"' \
         tQ8_0/run.json && grep -q 'quantize \*.gguf Q4_0 ' tQ4_0/run.json
 }
-check "an operand that is no file counts as well" operands
+check "an operand that is not a file counts as well" operands
 
 # different ARGUMENT... -- ARGUMENT...: two commands have their own fingerprints.
 different() {
@@ -372,8 +372,8 @@ wrong() {
     run info --record never "$@"
     [ "$code" = 2 ] && [ ! -s out ] && [ ! -e never ]
 }
-check "a power that is none" wrong --power 100 "$model"
-check "an option that is none" wrong --recrod x "$model"
+check "an invalid power" wrong --power 100 "$model"
+check "an unknown option" wrong --recrod x "$model"
 power_alone() {
     run info "$model" --power none
     [ "$code" = 2 ] && grep -q "'--power' requires '--record'" err
@@ -441,7 +441,7 @@ still() {
     [ "$(status still)" = \
         "unavailable (the energy counter does not change) null" ]
 }
-check "a counter that stands still is no 0 J" still
+check "a counter without change is not 0 J" still
 
 forbidden() {
     chmod 400 sys/class/powercap/intel-rapl:*/energy_uj
@@ -523,7 +523,7 @@ after_a_kill_others() {
         run convert "$model" k3.gguf --record k3 --force &&
         [ "$code" = 4 ] && [ -s k3/memory.csv ]
 }
-check "of which nothing else goes" after_a_kill_others
+check "and no other file goes" after_a_kill_others
 after_a_kill_grid() {
     killed=k4 begun=witness &&
         killed bench filled.gguf --rounds 1000 --quantize Q8_0 &&
@@ -593,7 +593,7 @@ else
     skip "two processes do not record in one folder" "flock is not installed"
 fi
 
-somebody_else() {
+another_user() {
     mkdir -m 1777 sticky && mkdir sticky/theirs away2 &&
         ln -s ../away2 sticky/link && chown 65534 sticky/theirs &&
         chown -h 65534 sticky/link || return 1
@@ -601,7 +601,7 @@ somebody_else() {
         refused sticky/link "belongs to another user" && [ -z "$(ls away2)" ]
 }
 if [ "$(id -u)" = 0 ]; then
-    check "a folder or link that another user planted" somebody_else
+    check "a folder or link that another user planted" another_user
 else
     skip "a folder or link that another user planted" "only root can make one"
 fi

@@ -62,7 +62,7 @@ report() {
 }
 
 # goes_on PLACES COMMAND... : killed in each of these, one after the other, on
-# another number of threads; the result is that of one run.
+# another number of threads; the result matches one run.
 goes_on() {
     places=$1
     shift
@@ -271,7 +271,7 @@ hard() {
     ln -f "$1" other-name
 }
 foreign() {
-    echo "Words of somebody who has a file of that name." >"$1"
+    echo "Words of a user who has a file of that name." >"$1"
 }
 pipe() {
     rm "$1" && mkfifo "$1"

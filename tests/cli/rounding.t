@@ -78,5 +78,5 @@ check "without f64 a folder is not" \
     silent convert "$fixtures/good-hf-llama" "$dir/o.gguf" --names gguf
 check "nor is it where no tensor is written" \
     silent convert "$dir/wide" "$dir/o.gguf" --names gguf --vocab-only
-check "the error of quantization is not that of copies" copied
+check "the error of quantization differs from copies'" copied
 finish

@@ -96,7 +96,7 @@ each_command() {
         output_norm.weight out.npy
     check "meta list" confined meta list "$model"
     check "meta set" confined meta set own.gguf general.name=other
-    check "meta set, all anew" confined meta set own.gguf --reserve 64K \
+    check "meta set, rewriting" confined meta set own.gguf --reserve 64K \
         general.description=longer
     check "meta unset" confined meta unset own.gguf general.description
     check "validate --data" confined validate --data --threads 2 "$model"
@@ -194,9 +194,9 @@ else
     skip "valgrind itself says so" "valgrind is not installed (apt install valgrind)"
 fi
 
-# The library leaves its callers their rights: none of its objects asks.
+# The library leaves its callers their rights: no object of it asks.
 library_asks() {
     nm -A -u "$built/objects.a" | grep -E ' (syscall|prctl|seccomp)$'
 }
-check_empty "the library confines nobody" library_asks
+check_empty "the library confines no caller" library_asks
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// sarif.mjs - holds a SARIF log against the published schema
+// sarif.mjs - compares a SARIF log with the published schema
 //
 //     node tests/cli/sarif.mjs FOLDER LOG
 //

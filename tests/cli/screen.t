@@ -32,7 +32,7 @@ model() {
         truncate -s $((520 + $3)) "$2"
 }
 
-# What stands on each line at the end: a carriage return starts it again.
+# The text of each line at the end: a carriage return starts it again.
 at_the_end() {
     awk '{
         n = split($0, piece, "\r")
@@ -102,7 +102,7 @@ log() {
     "$modelfile" hash --algo sha256 --threads 1 "$dir/big.safetensors" \
         2>&1 >/dev/null | grep -v '^peak heap'
 }
-# Twice as many bytes are read as are written: the rate is that of reading.
+# Twice as many bytes are read as are written: the rate is for reading.
 rate() {
     "$modelfile" convert "$dir/big.safetensors" "$dir/half.gguf" --type f16 \
         --progress json 2>"$dir/log" >/dev/null
@@ -118,7 +118,7 @@ else
 fi
 check_empty "--quiet hides it unless it is asked for" quiet
 check_empty "a log gets none, or JSON" log
-check_empty "its bytes are those of the input" rate
+check_empty "its bytes count the input" rate
 
 # ---- tables
 

@@ -173,13 +173,13 @@ twice() {
 }
 check "the first of two signals counts" twice
 
-nobody_writes() {
+no_writer() {
     mkfifo pipe
     begin "$modelfile" convert --quiet model.gguf pipe
     sleep 0.2
     ended TERM 143
 }
-check "a pipe that nobody reads" nobody_writes
+check "a pipe without a reader" no_writer
 
 echo "# the longest end took $(cat "$dir/longest") ms"
 finish

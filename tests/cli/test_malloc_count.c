@@ -126,7 +126,7 @@ static void aligned_blocks_are_aligned(void **state)
         free(c);
         count += c ? 3 : 2;
     }
-    /* That of a pointer is the least that posix_memalign takes. */
+    /* A pointer's size is the least that posix_memalign takes. */
     assert_int_equal(count, sizeof(void *) == 8 ? 17 + 17 + 14 : 17 + 17 + 15);
     assert_live(0, count);
 }
@@ -294,7 +294,7 @@ static uint64_t see(void *user, uint64_t tag, size_t old_size, size_t new_size,
     return tag ? tag : ++seen.next;
 }
 
-static void a_watch_is_told_of_each_change(void **state)
+static void a_watch_gets_each_change(void **state)
 {
     static const struct malloc_watch watching = { see, &seen };
     struct process_heap now;
@@ -352,7 +352,7 @@ int main(void)
         TEST(limit_is_kept),
         TEST(limit_is_kept_by_threads),
         TEST(the_c_library_is_counted),
-        TEST(a_watch_is_told_of_each_change),
+        TEST(a_watch_gets_each_change),
         TEST(uncounted_memory_is_not),
     };
 

@@ -92,7 +92,7 @@ static int hide_files(void)
 
 static int make_page_faults(void)
 {
-    /* That of user mode needs no right. */
+    /* The one of user mode needs no right. */
     return syscall(SYS_userfaultfd, 1) >= 0 ? 0 : -1;
 }
 
@@ -161,7 +161,7 @@ static void test_calls(void **state)
 }
 
 /* By number: what is not called by a function of the C library, or would do
- * something to the machine.  Whoever has all rights asks with arguments that
+ * something to the machine.  A process with all rights asks with arguments that
  * the kernel refuses. */
 static int numbered;
 

@@ -8,7 +8,7 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-# Large enough that the start of the program is no large part.
+# Large enough that the start of the program is not a large part.
 "${BUILD:-build}/tests/filled" f16 48 "$dir/model.gguf" >/dev/null
 
 # ---- the table ----

@@ -35,9 +35,9 @@ lines() {
 }
 check "a heading and a line for each tensor, no sums" lines
 check "a long name is whole" grep -q "^$long${tab}f32${tab}2x3${tab}" "$dir/out"
-check "in the table, too, where it is no terminal" sh -c \
+check "in the table, too, where it is not a terminal" sh -c \
     "'$modelfile' tensors info -q '$dir/odd.safetensors' | grep -q '^$long '"
-check "a name cannot make a column or a line, and can be told" \
+check "a name cannot make a column or a line, and can be recognized" \
     grep -qF "a\\tb\\nc\\\\d e${tab}f32${tab}scalar${tab}" "$dir/out"
 check "a shape of 64 numbers is whole" \
     grep -q "^z${tab}f32${tab}$(printf '1x%.0s' $(seq 63))2${tab}" "$dir/out"

@@ -90,7 +90,7 @@ without_paragraph() {
             grep -q '[a-z]' || echo "$rule"
     done <"$dir/rules"
     sed -n 's/^### //p' docs/rules.md | while read -r rule; do
-        grep -qx "$rule" "$dir/rules" || echo "$rule is no rule"
+        grep -qx "$rule" "$dir/rules" || echo "$rule is not a rule"
     done
 }
 check_empty "every rule has its paragraph in docs/rules.md" without_paragraph
@@ -330,7 +330,7 @@ not_a_report() {
         return 1
     done
 }
-check "what is no report is refused as a baseline" not_a_report
+check "what is not a report is refused as a baseline" not_a_report
 
 no_baseline() {
     code=0
@@ -546,7 +546,7 @@ listed() {
     grep -q "'all.safetensors' has the suffix of safetensors, but is a safetensors list of shards" \
         "$dir/out"
 }
-check "a list of shards is no shard" listed
+check "a list of shards is not a shard" listed
 
 # ---- reports
 

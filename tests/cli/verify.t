@@ -38,7 +38,7 @@ offset() {
         sed 's/.*"offset":\([0-9]*\),.*/\1/'
 }
 
-# ---- what is no model
+# ---- what is not a model
 
 matrix=$llama/llama-wide.imatrix.dat
 check "an importance matrix is refused" expect_verify 3 "this is an importance matrix" \

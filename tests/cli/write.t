@@ -125,7 +125,7 @@ one_of_several() {
         holds o-00001-of-00003.gguf o-00002-of-00003.gguf \
             o-00003-of-00003.gguf
 }
-check "one of several files that stands there: none is written" one_of_several
+check "one of several files that exists: no file is written" one_of_several
 clean
 
 inputs() {
@@ -142,7 +142,7 @@ clean
 
 # ---- users
 
-# As root: somebody who may do nothing; else this user.
+# As root: a user without rights; else this user.
 other=
 if [ "$(id -u)" -eq 0 ]; then
     other="setpriv --reuid=65534 --regid=65534 --clear-groups"
@@ -281,7 +281,7 @@ st_index() {
         same_tensors o.gguf &&
         ends 0 split --max-tensors 150 m-00001-of-00003.safetensors n.gguf &&
         same_tensors n-00001-of-00002.gguf || return
-    # As nobody's rule has it.
+    # As no rule has it.
     for i in 1 2 3; do
         mv m-0000$i-of-00003.safetensors "m-0000$i-of-000003.safetensors"
     done
@@ -420,7 +420,7 @@ clean
 # ---- folders where everyone may write
 
 # As fs.protected_symlinks, _regular and _fifos have it, whatever they are set
-# to here: what somebody else put there is neither followed nor written.
+# to here: a file that another user put there is neither followed nor written.
 planted() {
     mkdir -m 1777 shared && chmod 1777 shared && old victim.gguf &&
         $other ln -s "$work/victim.gguf" shared/link.gguf &&
@@ -590,12 +590,12 @@ stopped() {
 check "SIGINT, SIGTERM and SIGHUP end a wait for a pipe's reader" stopped
 clean
 
-nobody_reads() {
+no_reader() {
     mkfifo pipe
     quick_end INT 1 "$modelfile" convert --quiet "$model" pipe >"$dir/said" 2>&1
     [ $? -eq 124 ] && says interrupted
 }
-check "SIGINT ends the wait for somebody who opens a pipe" nobody_reads
+check "SIGINT ends the wait for a reader of a pipe" no_reader
 clean
 
 # stop_at SIGNAL CODE: while bytes are moved into a file, slowly.  (Leaks cannot
@@ -780,7 +780,7 @@ mounts() {
     return 1
 }
 if mounts; then
-    check "a full disk is told before any work, with numbers" full
+    check "a full disk is reported before any work, with numbers" full
     clean
     check "no room for another name" inodes
     clean

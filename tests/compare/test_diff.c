@@ -233,7 +233,7 @@ static void keep_reason(void *user, const struct mf_difference *difference)
     snprintf(user, 320, "%s", difference->no_values);
 }
 
-static void a_scale_is_that_of_all_parts(void **state)
+static void a_scale_is_as_in_all_parts(void **state)
 {
     static uint8_t q8[4 + NUMBERS], first[1 << 20];
     static float f32[NUMBERS];
@@ -361,7 +361,7 @@ int main(void)
         WITH_ENV(shapes_compare_in_one_order),
         WITH_ENV(types_and_data_are_compared),
         WITH_ENV(data_may_be_left_unread),
-        WITH_ENV(a_scale_is_that_of_all_parts),
+        WITH_ENV(a_scale_is_as_in_all_parts),
         WITH_ENV(of_nothing_no_number_is_read),
         WITH_ENV(what_cannot_be_is_refused),
         cmocka_unit_test(every_allocation_failed),

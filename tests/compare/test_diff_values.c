@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_diff_values.c - how far apart numbers are, held against a plain loop
+ * test_diff_values.c - how far apart numbers are, compared with a plain loop
  */
 #include <math.h>
 
@@ -276,7 +276,7 @@ static struct made noisy(enum mf_type type, uint64_t rows, uint64_t columns)
     return made;
 }
 
-/* A row of numbers as the processor has them; they become those of a file. */
+/* A row of numbers as the processor has them; they become a file's. */
 static struct made made_of(enum mf_type type, void *numbers, uint64_t count)
 {
     in_file_order(numbers, (size_t)count, mf_types[type].bytes);

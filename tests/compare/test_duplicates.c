@@ -33,7 +33,7 @@ static void equal_tensors_are_found(void **state)
 /* XXH3 adds lo * hi to a lane for each 8 bytes, the halves of which are theirs
  * xor 8 of the secret's; and the bytes themselves to the lane next to it. Where
  * lo is 0 nothing is multiplied, and what is added to the high half of one may
- * be taken from that of the next. */
+ * be taken from the next one's. */
 static void make_a_collision(uint8_t *a, uint8_t *b, size_t size)
 {
     static const uint64_t secret[2] = { 0xbe4ba423396cfeb8,
@@ -302,7 +302,7 @@ static size_t peak_of_two(size_t count)
     return after.peak - before.live;
 }
 
-/* 20 bytes of each tensor, and 32 of those of the model whose digests are
+/* 20 bytes of each tensor, and 32 of each of the model whose digests are
  * computed. */
 static void heap_is_bounded(void **state)
 {

@@ -26,7 +26,7 @@ static bool has_libcrypto(void)
 /* ---- digests of tensors ---- */
 
 /* One call over all the bytes, by xxHash and zlib themselves; sha1 and sha256
- * by our own stream of one piece, which test_digest.c holds against sha1sum and
+ * by our own stream of one piece, which test_digest.c compares with sha1sum and
  * sha256sum. */
 static void digest_at_once(enum mf_digest_kind kind, const uint8_t *bytes,
                            size_t size, uint8_t out[MF_DIGEST_MAX])
@@ -241,7 +241,7 @@ static void no_name_forges_a_line(void **state)
 /* ---- what cannot be ---- */
 
 /* What llama-gguf-hash --uuid prints. */
-static void uuid_is_that_of_llama_gguf_hash(void **state)
+static void uuid_is_as_in_llama_gguf_hash(void **state)
 {
     static const uint8_t expected[] = { 0xfc, 0x6e, 0xf2, 0xdd, 0xd0, 0xf5,
                                         0x58, 0xaa, 0xb3, 0xb1, 0xea, 0x92,
@@ -387,7 +387,7 @@ int main(void)
         WITH_IMAGE(whole_is_one_after_the_other),
         WITH_IMAGE(order_of_tensors_does_not_count),
         WITH_IMAGE(no_name_forges_a_line),
-        cmocka_unit_test(uuid_is_that_of_llama_gguf_hash),
+        cmocka_unit_test(uuid_is_as_in_llama_gguf_hash),
         cmocka_unit_test(file_is_all_of_its_bytes),
         cmocka_unit_test(damaged_tensors_are_refused),
         WITH_IMAGE(every_allocation_failed),

@@ -190,7 +190,7 @@ static void what_is_not_finite_is_counted(void **state)
 }
 
 /* A full batch of finite numbers takes another way than one with a NaN, of
- * zeros, or whose squares are no doubles. */
+ * zeros, or whose squares are not doubles. */
 static void full_batches_with_any_number(void **state)
 {
     enum { BATCH = 256, MANY = 5 * BATCH + 7 };

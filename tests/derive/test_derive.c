@@ -3,7 +3,7 @@
  * test_derive.c - derived tensors: every part of each is what a plain way of
  * computing it gives
  *
- * Trees of nodes are made at random.  Beside each node there is an array of
+ * Trees of nodes are made at random.  Next to each node there is an array of
  * numbers, which is changed by the obvious loop.
  */
 #include "lib/derive/derive.h"
@@ -389,7 +389,7 @@ static const struct {
       { 0, 0, 0xbf333333, 0x3f333333, 0x80000000, 0, 0x3f333333, 0x7fc00000 } },
 };
 
-static void numbers_are_those_of_pytorch(void **state)
+static void numbers_are_as_in_pytorch(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(computed); i++) {
@@ -432,7 +432,7 @@ static const struct mf_derived *slice_of(const struct mf_derivation *d,
         (struct mf_slice){ .axis = axis, .from = from, .count = count });
 }
 
-/* The tensors are those of open_tensors. */
+/* The tensors come from open_tensors. */
 static const struct mf_derived *misfit(const struct mf_derivation *d,
                                        const struct mf_derived *const *t,
                                        size_t which)
@@ -541,7 +541,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(trees_are_what_their_nodes_say),
-        WITH_ENV(numbers_are_those_of_pytorch),
+        WITH_ENV(numbers_are_as_in_pytorch),
         WITH_ENV(what_does_not_fit_is_refused),
         WITH_ENV(a_whole_tensor_is_plain),
     };

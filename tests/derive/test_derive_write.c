@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_derive_write.c - files with derived tensors: the bytes are those of
+ * test_derive_write.c - files with derived tensors: the bytes match
  * files whose tensors were computed before
  */
 #include <math.h>
@@ -249,7 +249,7 @@ static void put_computed(void)
     }
 }
 
-static void files_are_those_of_computed_tensors(void **state)
+static void files_are_as_in_computed_tensors(void **state)
 {
     const char *derived = scratch_path("derived.gguf");
     const char *computed = scratch_path("computed.gguf");
@@ -315,7 +315,7 @@ static void what_becomes_infinite_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_those_of_computed_tensors),
+        cmocka_unit_test(files_are_as_in_computed_tensors),
         cmocka_unit_test(what_becomes_infinite_is_refused),
     };
 

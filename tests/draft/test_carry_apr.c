@@ -99,7 +99,7 @@ static void all_of_it_returns_from_strings(void **state)
     expect_same_metadata(from, scratch_path("b.apr"));
 }
 
-/* An array whose type only its digits show, as that of a tokenizer's scores. */
+/* An array whose type only its digits show, as in a tokenizer's scores. */
 static void arrays_of_digits(void **state)
 {
     static const char *const keys[] = { "x", "y", "tokenizer.scores" };

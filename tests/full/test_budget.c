@@ -4,7 +4,7 @@
  * it is too little
  *
  * Every operation writes what it finds to a text, and some write files; both
- * must be those of a run without a limit.
+ * must be the same as in a run without a limit.
  */
 #include <inttypes.h>
 

@@ -74,7 +74,7 @@ static void an_env_knows_what_was_named(void **state)
     mf_env_free(env);
 }
 
-static void options_are_those_of_any_env(void **state)
+static void options_are_as_in_any_env(void **state)
 {
     const struct mf_feature *feature = mf_feature_gguf();
     struct mf_options options = { .size = sizeof(options),
@@ -224,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_features_are_all_that_there_is),
         cmocka_unit_test(an_env_knows_what_was_named),
-        cmocka_unit_test(options_are_those_of_any_env),
+        cmocka_unit_test(options_are_as_in_any_env),
         cmocka_unit_test(rows_say_whether_they_are_written),
         cmocka_unit_test(rules_of_formats_are_known),
         cmocka_unit_test(validating_applies_the_same_rules),

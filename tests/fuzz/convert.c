@@ -2,7 +2,7 @@
  *
  * convert.c - fuzz target: whatever opens without an error can be rewritten
  *
- * In each format, by wishes that the bytes choose; nothing reaches a disk.
+ * In each format, by choices that the bytes choose; nothing reaches a disk.
  * Beside crashes and sanitizer reports it stops on a broken promise: a header
  * that is not as long as it was planned, a file that has errors, something
  * left on the heap.  -DREPLAY adds a main, see replay.h.
@@ -118,18 +118,18 @@ static void plan(struct mf_model *model, const char *path,
 static void write_away(struct mf_model *model,
                        const struct mf_convert_options *options)
 {
-    struct mf_convert_options wishes = *options;
+    struct mf_convert_options choices = *options;
     struct mf_convert_result planned, result;
     struct mf_io_stats before, after;
 
-    wishes.shard_size = wishes.shard_tensors = 0;
-    wishes.dry_run = true;
-    if (mf_model_convert(model, "/dev/null", &wishes, &planned) != MF_OK ||
+    choices.shard_size = choices.shard_tensors = 0;
+    choices.dry_run = true;
+    if (mf_model_convert(model, "/dev/null", &choices, &planned) != MF_OK ||
         planned.file_size > FILE_MAX)
         return;
-    wishes.dry_run = false;
+    choices.dry_run = false;
     mf_env_io(model->env, &before);
-    if (mf_model_convert(model, "/dev/null", &wishes, &result) != MF_OK)
+    if (mf_model_convert(model, "/dev/null", &choices, &result) != MF_OK)
         return; /* a type that cannot be decoded is noticed late */
     mf_env_io(model->env, &after);
     if (result.file_size != planned.file_size ||
@@ -137,7 +137,7 @@ static void write_away(struct mf_model *model,
         stop("file", "it has another size than was planned");
 }
 
-/* ---- wishes ---- */
+/* ---- choices ---- */
 
 static void convert(struct mf_model *model, unsigned wish)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * folder.h - a folder whose files a fuzz target writes anew for each input
+ * folder.h - a folder whose files a fuzz target rewrites for each input
  */
 #ifndef TESTS_FUZZ_FOLDER_H
 #define TESTS_FUZZ_FOLDER_H

@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_manifest(&run);
     else
         read_baseline(&run);
-    mf_inputs_release(run.env); /* the file is no output until the end */
+    mf_inputs_release(run.env); /* the file is not an output until the end */
     mf_env_heap(run.env, &after);
     if (after.live != before.live)
         stop("something is left on the heap");

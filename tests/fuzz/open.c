@@ -164,7 +164,7 @@ static void mend_checksum(uint8_t *bytes, size_t size)
         bytes[40 + i] = (uint8_t)(crc >> 8 * i);
 }
 
-/* Rows of a folder have its name in their own, or in that of their rules;
+/* Rows of a folder have its name in their own, or in their rules' names;
  * archives begin as a zip file does. */
 static bool is_of(const struct mf_format *format)
 {

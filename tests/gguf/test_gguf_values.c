@@ -61,7 +61,7 @@ static void add_number(struct line *line, enum mf_value_type type,
         add(line, "%s", number.boolean ? "true" : "false");
         break;
     default:
-        fail_msg("%s is no number", mf_value_type_name(type));
+        fail_msg("%s is not a number", mf_value_type_name(type));
     }
 }
 
@@ -157,7 +157,7 @@ static void numbers_at_their_limits(void **state)
     (void)state;
     assert_int_equal(mf_model_info(model)->metadata_count, 1 + COUNT(lines));
     for (size_t i = 0; i < COUNT(lines); i++)
-        check_meta(model, 1 + i, lines[i]); /* behind the architecture */
+        check_meta(model, 1 + i, lines[i]); /* after the architecture */
     mf_model_close(model);
 }
 

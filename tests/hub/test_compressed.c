@@ -3,7 +3,7 @@
  * test_compressed.c - checkpoints whose weights are quantized already: values,
  * and which tensors there are
  *
- * Expected digests are those of what llama.cpp's converter (v0.5.0, with
+ * Expected digests belong to what llama.cpp's converter (v0.5.0, with
  * PyTorch 2.11) makes of the same bytes.
  */
 #include "lib/hub/compressed.h"
@@ -292,7 +292,7 @@ static const struct {
       UINT64_C(0xcb6d081ed5617973) },
 };
 
-static void weights_are_those_of_the_converter(void **state)
+static void weights_are_as_in_the_converter(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -318,7 +318,7 @@ static void weights_are_those_of_the_converter(void **state)
 
 /* ---- numbers beside blocks ---- */
 
-static void blocks_have_numbers_beside_them(void **state)
+static void blocks_have_numbers_next_to_them(void **state)
 {
     static const struct part parts[] = {
         { "a.weight_packed", "U8", 2, { 3, 64 }, 0, { 0 } },
@@ -382,7 +382,7 @@ static void other_methods_are_refused_by_name(void **state)
     }
 }
 
-/* Shapes that do not fit each other, and tensors that are missing: each row
+/* Shapes that do not match, and tensors that are missing: each row
  * changes one tensor of the case. */
 static const struct {
     size_t which, tensor;
@@ -557,8 +557,8 @@ static void scales_need_a_method(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DOCUMENT(weights_are_those_of_the_converter),
-        WITH_DOCUMENT(blocks_have_numbers_beside_them),
+        WITH_DOCUMENT(weights_are_as_in_the_converter),
+        WITH_DOCUMENT(blocks_have_numbers_next_to_them),
         WITH_DOCUMENT(other_methods_are_refused_by_name),
         WITH_DOCUMENT(parts_that_do_not_fit_are_errors),
         WITH_DOCUMENT(scales_have_weights),

@@ -14,7 +14,7 @@
  *                     must be on the way back
  *     lost TEXT       it does not, and this is part of the error
  *
- * Digests of pre-tokenizers are those of large vocabularies: here any one has
+ * Digests of pre-tokenizers belong to large vocabularies: here any one has
  * the name that its kind has.
  */
 #include <dirent.h>
@@ -135,7 +135,7 @@ static void save_bytes(unsigned count)
              "PreTrainedTokenizerFast", count);
 }
 
-/* The same, but the first token is that of the beginning. */
+/* The same, but the first token matches the beginning. */
 static void save_begun(unsigned count)
 {
     static const char config[] =
@@ -301,7 +301,7 @@ static bool is_complete(const char *gguf)
     return complete;
 }
 
-/* Of config.json alone, a plan is that of the whole folder, or it says that its
+/* With config.json alone, a plan equals the whole folder's, or it says that its
  * weights are estimated, or it is refused: never another number as if it were
  * sure. */
 static void plan_without_weights(const char *path, const char *tensors)

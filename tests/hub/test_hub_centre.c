@@ -22,7 +22,7 @@ static const struct {
 };
 
 /* Numbers of different sizes, so that their order matters. */
-static void sums_are_those_of_pytorch(void **state)
+static void sums_are_as_in_pytorch(void **state)
 {
     static float x[MF_CENTRE_MAX];
 
@@ -40,7 +40,7 @@ static void sums_are_those_of_pytorch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_pytorch),
+        cmocka_unit_test(sums_are_as_in_pytorch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

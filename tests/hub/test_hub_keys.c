@@ -190,7 +190,7 @@ static bool is_compared(const struct mf_entry *entry)
 
 static char *fixture;
 
-/* The line at *at, terminated, which moves behind it; NULL at the end. */
+/* The line at *at, terminated, which moves after it; NULL at the end. */
 static char *next_line(char **at)
 {
     char *line = *at;
@@ -232,7 +232,7 @@ static void load_fixture(void)
     free(bytes);
 }
 
-static void keys_are_those_of_the_converter(void **state)
+static void keys_are_as_in_the_converter(void **state)
 {
     size_t count = 0;
     char *at, *head;
@@ -320,7 +320,7 @@ static void values_of_all_kinds_are_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_are_those_of_the_converter, set_up,
+        cmocka_unit_test_setup_teardown(keys_are_as_in_the_converter, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(values_of_all_kinds_are_survived,
                                         set_up, tear_down),

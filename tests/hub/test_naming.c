@@ -3,7 +3,7 @@
  * test_naming.c - names of tensors: patterns, new names, and the table of what
  * they are called in GGUF
  *
- * Every name of the table was held against gguf-py of llama.cpp v0.5.0, for
+ * Every name of the table was compared with gguf-py of llama.cpp v0.5.0, for
  * each architecture and blocks 0 to 3; here are some of each kind.
  */
 #include "lib/hub/glob.h"
@@ -114,7 +114,7 @@ static unsigned flags_of(const char *arch, const char *name)
     return mf_naming_flags(&named);
 }
 
-static void flags_are_those_of_the_table(void **state)
+static void flags_are_as_in_the_table(void **state)
 {
     (void)state;
     assert_int_equal(flags_of("qwen3moe", "model.layers.8.mlp.gate.weight"),
@@ -225,7 +225,7 @@ static void names_have_a_greatest_length(void **state)
 /* ---- Llama 3 ---- */
 
 /* Values of PyTorch 2.11, for the powers in whose last bit it is not right. */
-static void powers_are_those_of_pytorch(void **state)
+static void powers_are_as_in_pytorch(void **state)
 {
     static const struct {
         float theta, part, power;
@@ -253,13 +253,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(rows_are_sorted),
-        cmocka_unit_test(flags_are_those_of_the_table),
+        cmocka_unit_test(flags_are_as_in_the_table),
         cmocka_unit_test(patterns_fit),
         cmocka_unit_test(long_names_take_no_time),
         cmocka_unit_test(choices_are_listed),
         cmocka_unit_test(texts_are_replaced),
         cmocka_unit_test(names_have_a_greatest_length),
-        cmocka_unit_test(powers_are_those_of_pytorch),
+        cmocka_unit_test(powers_are_as_in_pytorch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static const struct {
     { "scale", 0, { 0 }, 0, 0, NONE, MF_TYPE_Q8_0, MF_TYPE_F32 },
 };
 
-static void types_are_those_of_the_converter(void **state)
+static void types_are_as_in_the_converter(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -191,7 +191,7 @@ static void names_and_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_are_those_of_the_converter),
+        cmocka_unit_test(types_are_as_in_the_converter),
         cmocka_unit_test(a_matrix_says_what_auto_is),
         cmocka_unit_test(names_and_numbers),
     };

@@ -150,7 +150,7 @@ static void read_row(struct reading *reading)
     }
 }
 
-static void projectors_are_those_of_the_converter(void **state)
+static void projectors_are_as_in_the_converter(void **state)
 {
     static struct reading reading;
 
@@ -170,7 +170,7 @@ static void projectors_are_those_of_the_converter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(projectors_are_those_of_the_converter),
+        cmocka_unit_test(projectors_are_as_in_the_converter),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

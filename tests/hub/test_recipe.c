@@ -192,7 +192,7 @@ static const char *const values[][2] = {
     { "big", "9223372036854775807" },
 };
 
-static void expressions_are_those_of_python(void **state)
+static void expressions_are_as_in_python(void **state)
 {
 
     (void)state;
@@ -426,7 +426,7 @@ static void families_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_RECIPE(expressions_are_those_of_python),
+        WITH_RECIPE(expressions_are_as_in_python),
         WITH_RECIPE(wrong_values_are_named),
         WITH_RECIPE(long_lists_are_not_looked_through),
         WITH_RECIPE(rows_that_hold_are_visited),

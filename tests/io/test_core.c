@@ -183,7 +183,7 @@ static int64_t faulty_read(const struct mf_source *source, uint64_t offset,
     }
     if (size > faulty.ends - offset)
         size = (size_t)(faulty.ends - offset);
-    if (size > 3) /* short reads are no end */
+    if (size > 3) /* short reads are not an end */
         size = 3;
     memset(buffer, 'x', size);
     return (int64_t)size;

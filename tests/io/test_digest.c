@@ -164,7 +164,7 @@ static void finishing_changes_nothing(void **state)
 
 /* ---- outside checks ---- */
 
-static void checksums_are_those_of_zlib(void **state)
+static void checksums_are_as_in_zlib(void **state)
 {
     uint8_t *bytes = noise(3000);
 
@@ -218,7 +218,7 @@ static void same_as(const char *command, enum mf_digest_kind kind)
     free(bytes);
 }
 
-static void digests_are_those_of_xxhsum(void **state)
+static void digests_are_as_in_xxhsum(void **state)
 {
     (void)state;
     if (system("xxhsum --version >/dev/null 2>&1") != 0)
@@ -227,7 +227,7 @@ static void digests_are_those_of_xxhsum(void **state)
     same_as("xxhsum -H2 -", MF_XXH3_128);
 }
 
-static void digests_are_those_of_coreutils(void **state)
+static void digests_are_as_in_coreutils(void **state)
 {
     (void)state;
     if (last_kind < MF_SHA256)
@@ -327,9 +327,9 @@ int main(void)
         WITH_DIGESTS(known_texts_have_known_digests),
         WITH_DIGESTS(pieces_give_the_digest_of_the_whole),
         WITH_DIGESTS(finishing_changes_nothing),
-        WITH_DIGESTS(checksums_are_those_of_zlib),
-        WITH_DIGESTS(digests_are_those_of_xxhsum),
-        WITH_DIGESTS(digests_are_those_of_coreutils),
+        WITH_DIGESTS(checksums_are_as_in_zlib),
+        WITH_DIGESTS(digests_are_as_in_xxhsum),
+        WITH_DIGESTS(digests_are_as_in_coreutils),
         WITH_DIGESTS(vectors_change_nothing),
         WITH_DIGESTS(any_block_of_the_heap_will_do),
         WITH_DIGESTS(what_cannot_be_is_refused),

@@ -56,7 +56,7 @@ static void every_name_is_given_once(void **state)
     assert_int_equal(fcntl(folder, F_GETFD), -1);
 }
 
-static void what_is_no_folder_is_an_error(void **state)
+static void a_file_for_a_folder_is_an_error(void **state)
 {
     struct mf_entries entries;
     int file;
@@ -77,7 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_name_is_given_once),
-        cmocka_unit_test(what_is_no_folder_is_an_error),
+        cmocka_unit_test(a_file_for_a_folder_is_an_error),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_journal_trust.c - journals that somebody else could have put there are
+ * test_journal_trust.c - journals that another user could have put there are
  * neither read nor applied
  */
 #include "tests/io/journal_image.h"

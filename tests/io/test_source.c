@@ -449,7 +449,7 @@ static void test_descriptor(void **state)
     assert_int_equal(mf_tensor_reader_open(model, &reader), MF_OK);
     mf_model_close(model);
     mf_model_close(other);
-    /* The descriptor may be another file's by now. */
+    /* The descriptor may belong to another file by now. */
     assert_int_equal(
         mf_tensor_reader_read(reader, 0, 0, 1, MF_READ_F32, &number),
         MF_ERR_ARGUMENT);
@@ -525,7 +525,7 @@ static void check_beginning(const char *name, const uint8_t *bytes, size_t size)
     mf_model_close(whole);
 }
 
-/* With any number of bytes the answer is that of the whole, or that more are
+/* With any number of bytes the answer matches the whole, or that more are
  * needed. */
 static void check_every_length(const char *name)
 {

@@ -102,7 +102,7 @@ static unsigned mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-static void is_nobody_elses_before_it_is_whole(void **state)
+static void is_private_before_it_is_whole(void **state)
 {
     mode_t umask_before = umask(027);
     struct mf_target target;
@@ -154,7 +154,7 @@ static void one_that_exists_is_noticed(void **state)
     assert_int_equal(empty_scratch(), 1);
 }
 
-/* Nobody said that it may be replaced. */
+/* Without permission to replace it. */
 static void what_comes_meanwhile_stays(void **state)
 {
     struct mf_target target;
@@ -271,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(planted_is_what_others_put_where_all_may),
         cmocka_unit_test(takes_its_name_last),
-        cmocka_unit_test(is_nobody_elses_before_it_is_whole),
+        cmocka_unit_test(is_private_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
         cmocka_unit_test(one_that_exists_is_noticed),
         cmocka_unit_test(what_comes_meanwhile_stays),

@@ -2,7 +2,7 @@
  *
  * test_json_grammar.c - every short text, against a second opinion
  *
- * Structure is held against a reduction of brackets, numbers against a regular
+ * Structure is compared with a reduction of brackets, numbers against a regular
  * expression and their values against strtod: none of them shares a line with
  * the tokenizer.
  */
@@ -217,7 +217,7 @@ static void check_double(const char *text)
         fail_msg("%s is read as %.17g", text, number.f64);
 }
 
-static void doubles_are_those_of_strtod(void **state)
+static void doubles_are_as_in_strtod(void **state)
 {
     static const char *const texts[] = {
         "-0",
@@ -267,7 +267,7 @@ int main(void)
         WITH_ENV(every_short_number_is_judged_right),
         WITH_ENV(plain_integers_have_an_edge),
         WITH_ENV(numbers_have_the_type_that_holds_them),
-        WITH_ENV(doubles_are_those_of_strtod),
+        WITH_ENV(doubles_are_as_in_strtod),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

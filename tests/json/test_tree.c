@@ -80,7 +80,7 @@ static void a_document_may_be_any_value(void **state)
     assert_int_equal(root->number.u64, 0);
 }
 
-static void numbers_are_those_of_python(void **state)
+static void numbers_are_as_in_python(void **state)
 {
     (void)state;
     read_document("[NaN,Infinity,-Infinity,-0,1e400,18446744073709551616]");
@@ -254,7 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_DOCUMENT(values_are_found_by_path),
         WITH_DOCUMENT(a_document_may_be_any_value),
-        WITH_DOCUMENT(numbers_are_those_of_python),
+        WITH_DOCUMENT(numbers_are_as_in_python),
         WITH_DOCUMENT(of_keys_given_twice_the_last_counts),
         WITH_DOCUMENT(many_keys_given_twice),
         WITH_DOCUMENT(long_texts_are_whole),

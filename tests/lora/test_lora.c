@@ -152,7 +152,7 @@ static void test_merge(void **state)
     must_be_merged("out.safetensors", (float)(-0.5 * (3.0 / RANK)));
 }
 
-/* The rank is that of the pair, and its root counts where that is asked for. */
+/* The rank is the pair's, and its root counts where that is asked for. */
 static void test_rank_stabilized(void **state)
 {
     struct mf_convert_options how;

@@ -195,7 +195,7 @@ static void test_json(void **state)
     refuses(model, "g", MF_ERR_UNSUPPORTED, "are mixed");
     refuses(model, "h", MF_ERR_UNSUPPORTED, "are array");
     refuses(model, "m", MF_ERR_UNSUPPORTED, "are null");
-    refuses(model, "l", MF_ERR_ARGUMENT, "is no array");
+    refuses(model, "l", MF_ERR_ARGUMENT, "is not an array");
     mf_model_close(model);
 }
 

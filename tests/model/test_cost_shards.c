@@ -128,7 +128,7 @@ static void a_further_shard(void **state)
     assert_steps("safetensors", "m-00001-of-%05zu.safetensors");
 }
 
-/* Three for each shard (window, table of tensors, their names), and those of
+/* Three for each shard (window, table of tensors, their names), and more for
  * tables that double. */
 static void allocations_are_known(void **state)
 {

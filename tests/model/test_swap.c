@@ -3,7 +3,7 @@
  * test_swap.c - big-endian files are what little-endian ones are
  *
  * The generator of fixtures has written the same blocks of every type in both
- * orders, field by field; nothing of the library is in it.
+ * orders, field by field; without the library.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -492,7 +492,7 @@ static void every_allocation_fails(void **state)
         }
 }
 
-/* What the bytes of an unknown type mean, nobody can tell. */
+/* The meaning of the bytes of an unknown type is unknown. */
 static void unknown_types(void **state)
 {
     static const char name[] = "integer";

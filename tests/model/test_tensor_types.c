@@ -91,7 +91,7 @@ static bool works(const char *kind, const char *type)
            (strcmp(type, "bf16") == 0 && strcmp(kind, "TAPS") == 0);
 }
 
-/* Removed types and those of forks have their own rules. */
+/* Removed types and types of forks have their own rules. */
 static bool is_known(const char *type)
 {
     for (size_t i = 0; i < MF_TYPE_COUNT; i++)

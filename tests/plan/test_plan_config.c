@@ -282,7 +282,7 @@ static void faults_name_their_field(void **state)
     }
 }
 
-static void what_is_no_json_is_named(void **state)
+static void invalid_json_is_named(void **state)
 {
     struct mf_plan plan = plan_of_config("{\"num_hidden_layers\": 2,");
 
@@ -330,7 +330,7 @@ static enum mf_status make_outlines(struct mf_model *model, bool whole)
     return status;
 }
 
-/* Plans with that heap; what is not JSON is no error. */
+/* Plans with that heap; what is not JSON is not an error. */
 static enum mf_status try(struct test_heap *heap, const char *config,
                           size_t size)
 {

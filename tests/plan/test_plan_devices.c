@@ -2,7 +2,7 @@
  *
  * test_plan_devices.c - weights, and what is on which device
  *
- * Figures are those of llama.cpp v0.5.0, which was given devices of these
+ * Figures come from llama.cpp v0.5.0, which was given devices of these
  * sizes.
  */
 #include <inttypes.h>

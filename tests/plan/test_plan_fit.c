@@ -129,7 +129,7 @@ static void without_flash(void **state)
     mf_model_close(model);
 }
 
-/* A cache that cannot be told fits into nothing, and nothing else fails. */
+/* A cache of unknown size fits into nothing, and nothing else fails. */
 static void unknown_cache(void **state)
 {
     struct mf_model *model =

@@ -116,7 +116,7 @@ static const struct {
       "y = new x: 8\nx = add y x\nend\nexpand x\n",
       2 },
     { "an output may be one that an earlier part has made",
-      /* x of the last block stays where it is: y is behind it, not before */
+      /* x of the last block stays where it is: y is after it, not before */
       "carry x\ninput a f32: 8\nx = new a: 16\neach 0 .. layers\n"
       "x = new x: 16\nend\noutput x\nx = scale x\ny = new x: 16\n"
       "z = new y: 40\nexpand z\n",
@@ -201,7 +201,7 @@ static void tensors_take_memory(void **state)
     mf_model_close(model);
 }
 
-static void what_makes_no_sense_is_unknown(void **state)
+static void nonsense_is_unknown(void **state)
 {
     static const char *const rows[] = {
         "input a f32: 1 / 0\n",
@@ -414,7 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(tensors_take_memory),
-        WITH_ENV(what_makes_no_sense_is_unknown),
+        WITH_ENV(nonsense_is_unknown),
         WITH_ENV(blocks_of_too_many_kinds_are_rough),
         WITH_ENV(real_models_take_what_llama_cpp_says),
         WITH_ENV(golden_rows),

@@ -2,7 +2,7 @@
  *
  * test_plan_sweep.c - plans of files that lie, and with a heap that fails
  *
- * Whatever the file, a plan ends, and its numbers fit each other: a line is a
+ * Whatever the file, a plan ends, and its numbers are consistent: a line is a
  * number, unknown with a reason, or more than 16 EiB, and never wraps.
  */
 #include <stdio.h>

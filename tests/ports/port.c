@@ -11,8 +11,8 @@
  * tests/ports.sh compiles this for each system, and for this one; what they
  * print has to be the same.  It uses the public header and the C library alone.
  *
- * In WebAssembly the bytes of the third way come from the host, as those of a
- * file that a browser has open do: it imports host.size and host.read.
+ * In WebAssembly the bytes of the third way come from the host, as the bytes of
+ * a file that a browser has open do: it imports host.size and host.read.
  */
 #include <errno.h>
 #include <inttypes.h>

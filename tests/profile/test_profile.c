@@ -153,7 +153,7 @@ static void random_blocks(uint32_t seed, int steps)
             kept[n].place = (int)(next_random(&seed) % PLACES);
         if (old_size + size == 0)
             continue;
-        /* Whoever moves it, a block stays with who made it. */
+        /* A block that is moved stays with its maker. */
         kept[n].block = places[old_size ? i % PLACES : kept[n].place](
             &allocator, kept[n].block, old_size, size);
         assert_int_equal(kept[n].block != NULL, size > 0);
@@ -168,7 +168,7 @@ static void random_blocks(uint32_t seed, int steps)
     mf_profile_free(profile);
 }
 
-static void numbers_are_those_of_plain_counting(void **state)
+static void numbers_are_as_in_plain_counting(void **state)
 {
     (void)state;
     for (uint32_t seed = 1; seed <= 4; seed++)
@@ -439,7 +439,7 @@ static void only_profiles_are_replaced(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mf_profile_write(profile, link), MF_ERR_OUTPUT);
     assert_int_equal(unlink(link), 0);
-    assert_int_equal(mkfifo(link, 0600), 0); /* nobody reads it */
+    assert_int_equal(mkfifo(link, 0600), 0); /* no reader */
     assert_int_equal(mf_profile_write(profile, link), MF_ERR_OUTPUT);
     assert_int_equal(mf_profile_write(profile, "/dev/null"), MF_ERR_OUTPUT);
     assert_int_equal(mf_profile_write(profile, scratch_folder), MF_ERR_OUTPUT);
@@ -516,7 +516,7 @@ static void any_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_those_of_plain_counting),
+        cmocka_unit_test(numbers_are_as_in_plain_counting),
         cmocka_unit_test(of_equal_peaks_the_last_one_counts),
         cmocka_unit_test(calls_have_functions_and_lines),
         cmocka_unit_test(an_env_counts_the_same),

@@ -104,7 +104,7 @@ static void copy_of_self(const char *path, size_t *size)
     free(bytes);
 }
 
-/* Overwrites bytes everywhere behind the code; most are of debug information.
+/* Overwrites bytes everywhere after the code; most are of debug information.
  */
 static void damage(int fd, size_t size, uint32_t *seed)
 {

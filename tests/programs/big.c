@@ -4,7 +4,7 @@
  *
  *     big KIND OUT
  *
- * The headers are valid and as long as those of real models; the data after
+ * The headers are valid and as long as in real models; the data after
  * them is a hole in the file, so that five terabytes take a few megabytes of
  * disk.  A kind always gives the same bytes.  Prints what was written:
  *

@@ -4,7 +4,7 @@
  *
  *     read_speed THREADS FILE
  *
- * Each thread has a reader, and takes the next piece of a tensor that nobody
+ * Each thread has a reader, and takes the next piece of a tensor that no reader
  * has taken.  It also tells how many allocations there were in the loop.
  */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sample.c - types compared by their errors on weights like those of a model
+ * sample.c - types compared by their errors on weights like a model's
  *
  *     sample types    each type that is encoded: its bits, its errors
  *     sample mixes    each mix: its type, and whether it needs a matrix
@@ -11,7 +11,7 @@
  *
  * Real weights are nearly normal within a row.  Rows and columns differ in
  * size, single numbers are several times as large as most, and so are whole
- * columns.  What makes all of this is additions and multiplications, so that
+ * columns.  All of this is made by additions and multiplications, so that
  * every machine makes the same numbers.
  */
 #include <math.h>

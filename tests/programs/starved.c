@@ -59,7 +59,7 @@ static atomic_ulong requests, refused;
 static unsigned long refuse_from, refuse_to;
 static int logged = -1;
 
-/* Before all other constructors; those of the loader have no malloc of ours. */
+/* Before all other constructors; the loader's have no malloc of ours. */
 __attribute__((constructor(101))) static void begin(void)
 {
     const char *which = getenv("STARVED"), *path = getenv("STARVED_LOG");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * undecoded.c - in the place of lib/codec/codecs.c: whoever asks for a codec
- * dies
+ * undecoded.c - in the place of lib/codec/codecs.c: a caller that asks for a
+ * codec dies
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# convert_docs.t - the tables of docs/convert.md are those of the program
+# convert_docs.t - the tables of docs/convert.md match the program
 #
 # Each follows "<!-- FILE -->"; `UPDATE=1 tests/project/convert_docs.t` rewrites them.
 set -u

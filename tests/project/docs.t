@@ -157,7 +157,7 @@ examples_differ() {
     [ -s "$dir/header.c" ] || echo "no example"
     diff "$dir/readme.c" "$dir/header.c"
 }
-check_empty "its example is that of modelfile.h" examples_differ
+check_empty "its example matches modelfile.h" examples_differ
 
 # ---- docs/ARCHITECTURE.md
 

@@ -76,7 +76,7 @@ lists() {
         { print $at["name"] "\t" $at["type"] "\t" $at["offset"] }
     ' "$dir/table" | sort | diff - "$dir/said"
 }
-check "list: names, types and offsets are those of tensors info" lists
+check "list: names, types and offsets match tensors info" lists
 
 lists_gguf() {
     "$dir/list" "$model" >"$dir/listed" &&
@@ -92,7 +92,7 @@ streams() {
         size=$(wc -c <"$dir/said") && [ "$size" -gt 100 ] &&
         tail -c "$size" "$dir/said.npy" | cmp - "$dir/said"
 }
-check "stream: the floats are those of tensors export" streams
+check "stream: the floats match tensors export" streams
 check "stream: a tensor that is not there" sh -c '! "$0" "$1" none' \
     "$dir/stream" "$model"
 

@@ -18,7 +18,7 @@ good=$PWD/fixtures/good-base.gguf
 bad=$PWD/fixtures/bad-overlap.gguf
 PATH=$(cd "$(dirname "$modelfile")" && pwd):$PATH
 export PATH
-# Nothing of the one who runs the test matters.
+# The settings of the user who runs the test do not matter.
 HOME=$dir GIT_CONFIG_NOSYSTEM=1
 export HOME GIT_CONFIG_NOSYSTEM
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
@@ -42,7 +42,7 @@ push() {
         git push -q origin "HEAD:refs/heads/$1" >"$dir/said" 2>&1
 }
 
-# refused NAME: the push is refused, and nothing of it arrives; then the work
+# refused NAME: the push is refused, and no commit arrives; then the work
 # tree is as it was.
 refused() {
     code=0
@@ -81,7 +81,7 @@ name_refused() {
 new_line='model
 with a line.gguf'
 check "also under a name of two lines" name_refused "$new_line"
-check "beside a good one that has its last line as a name" sh -c \
+check "next to a good one that has its last line as a name" sh -c \
     'cp "$1" "with a line.gguf"' - "$good"
 check "which is not looked at instead" name_refused "$new_line"
 check "also under a name with a quote" name_refused 'a"b.gguf'

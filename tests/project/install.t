@@ -80,7 +80,7 @@ link_example() {
 mkdir "$root"
 check "make install" make_in_root install
 check_empty "everything is there" files_are_missing
-check_empty "nothing of the build's place is in modelfile.pc" \
+check_empty "the build's place is not in modelfile.pc" \
     grep -n -e "$dir" -e '@' "$root/usr/lib/pkgconfig/modelfile.pc"
 with_debug() {
     ${OBJDUMP:-objdump} -h "$root/usr/lib/libmodelfile.a" | grep -m 1 -F .debug_

@@ -3,7 +3,7 @@
 #
 # layers.t - who may include what, and what the objects refer to
 #
-# What docs/ARCHITECTURE.md says about the house, held against the sources,
+# What docs/ARCHITECTURE.md says about the house, compared with the sources,
 # and against the library and the program in BUILD.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
@@ -37,7 +37,7 @@ edges() {
     done
 }
 
-# code FILE...: lines without comments, each behind its file's name.
+# code FILE...: lines without comments, each after its file's name.
 code() {
     awk '
         FNR == 1 { inside = 0 }
@@ -197,7 +197,7 @@ quant_system() {
     sed -n 's/^ *# *include *<\([^>]*\)>.*/\1/p' lib/quant/*.[ch] |
         grep -vxE '(stddef|stdint|stdbool|string|math|float|[ei]mmintrin)\.h'
 }
-check_empty "lib/quant includes nothing of the system" quant_system
+check_empty "lib/quant includes no header of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c, malloc_count.c and preload.c mention malloc and its kin" \
     calls "$heap" $(find lib cli $formats -name '*.[ch]' \
@@ -397,7 +397,7 @@ hosts="getenv|secure_getenv|environ|setenv|putenv|setlocale|uselocale|newlocale"
 hosts="$hosts|strerror|strerror_r|__xpg_strerror_r|signal|sigaction"
 check_empty "the library reads no environment and no locale, and takes no signal" \
     refers "$hosts" "$library"
-# room.c asks for memory that is no file's.
+# room.c asks for memory that is not a file's.
 maps_files() {
     find "$build" -name '*.o' ! -path '*/tests/*' ! -path '*/fixtures/*' \
         ! -path "$build/musl/*" ! -path "$build/wasi/*" ! -path "$build/windows/*" \

@@ -66,7 +66,7 @@ same_sums() {
     done >"$work/sums"
     [ -s "$work/sums" ] && diff "$work/expected" "$work/sums"
 }
-check "checksums are those of zlib" same_sums
+check "checksums match zlib" same_sums
 
 # Sums of pieces are joined: against zlib's, of all sizes around powers of two.
 joins() {

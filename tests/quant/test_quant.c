@@ -230,7 +230,7 @@ static void check_shown(enum mf_type type, float odd, size_t column)
                  odd, column, (size_t)count);
 }
 
-static void what_is_no_number_can_be_found(void **state)
+static void nan_and_infinity_can_be_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
@@ -248,7 +248,7 @@ int main(void)
         cmocka_unit_test(instruction_sets_agree_on_encoding),
         cmocka_unit_test(instruction_sets_agree_on_decoding),
         cmocka_unit_test(codecs_stay_in_their_buffers),
-        cmocka_unit_test(what_is_no_number_can_be_found),
+        cmocka_unit_test(nan_and_infinity_can_be_found),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -170,8 +170,8 @@ static void numbers_are_rounded_to_floats(void **state)
 /* ---- mxfp4's exponent ---- */
 
 /* It is floor(log2f(x)) of a block's largest number x, to the last bit below
- * each power of two; held against the C library's. */
-static void exponents_are_those_of_log2f(void **state)
+ * each power of two; compared with the C library's. */
+static void exponents_are_as_in_log2f(void **state)
 {
     const struct mf_codec *codec = mf_codec_of(mf_isas, MF_TYPE_MXFP4);
 
@@ -197,7 +197,7 @@ int main(void)
         cmocka_unit_test(every_float_of_eight_bits),
         cmocka_unit_test(every_power_of_two),
         cmocka_unit_test(numbers_are_rounded_to_floats),
-        cmocka_unit_test(exponents_are_those_of_log2f),
+        cmocka_unit_test(exponents_are_as_in_log2f),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

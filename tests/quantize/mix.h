@@ -18,20 +18,20 @@ struct plan {
 };
 
 /* What becomes of the model at path; drop it in any case.  The env is the
- * plan's from there on.  matrix is where wishes->imatrix lies; NULL: right
+ * plan's from there on.  matrix is where choices->imatrix lies; NULL: right
  * there. */
 static inline enum mf_status
 make_plan_in(struct mf_env *env, struct plan *plan, const char *path,
-             const struct mf_quantize_options *wishes, const char *matrix)
+             const struct mf_quantize_options *choices, const char *matrix)
 {
     struct mf_draft *drafts[] = { &plan->draft };
-    struct mf_imatrix_choice choice = { wishes->include, wishes->exclude,
-                                        wishes->include_count,
-                                        wishes->exclude_count };
+    struct mf_imatrix_choice choice = { choices->include, choices->exclude,
+                                        choices->include_count,
+                                        choices->exclude_count };
     size_t left_out;
 
     if (!matrix)
-        matrix = wishes->imatrix;
+        matrix = choices->imatrix;
     *plan = (struct plan){ .env = env };
     mf_draft_init(&plan->draft, plan->env, &mf_format_gguf);
     if (mf_model_open(plan->env, path, NULL, &plan->model) != MF_OK ||
@@ -40,19 +40,20 @@ make_plan_in(struct mf_env *env, struct plan *plan, const char *path,
         mf_carry_metadata(&plan->draft, plan->model, &left_out) != MF_OK ||
         mf_draft_list_tensors(&plan->draft, plan->model, NULL, 0,
                               plan->model->index.tensor_count) != MF_OK ||
-        mf_mix_apply(drafts, 1, plan->model, wishes, plan->imatrix, false,
+        mf_mix_apply(drafts, 1, plan->model, choices, plan->imatrix, false,
                      &plan->result) != MF_OK)
         return plan->env->error.status;
     return mf_draft_plan(&plan->draft);
 }
 
-static inline enum mf_status make_plan(struct plan *plan, const char *path,
-                                       const struct mf_quantize_options *wishes)
+static inline enum mf_status
+make_plan(struct plan *plan, const char *path,
+          const struct mf_quantize_options *choices)
 {
     struct mf_env *env = mf_env_new(NULL);
 
     assert_non_null(env);
-    return make_plan_in(env, plan, path, wishes, NULL);
+    return make_plan_in(env, plan, path, choices, NULL);
 }
 
 static inline void drop_plan(struct plan *plan)

@@ -66,7 +66,7 @@ static void types_of(const struct plan *plan, char *out)
 static void check_row(const char *model, const char *mix, bool weighted,
                       const char *expected)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = mix
     };
     char got[2048] = "!", matrix[512];
@@ -74,8 +74,8 @@ static void check_row(const char *model, const char *mix, bool weighted,
 
     strcpy(matrix, scratch_path("matrix.dat"));
     if (weighted)
-        wishes.imatrix = matrix;
-    if (make_plan(&plan, scratch_path("model.gguf"), &wishes) == MF_OK)
+        choices.imatrix = matrix;
+    if (make_plan(&plan, scratch_path("model.gguf"), &choices) == MF_OK)
         types_of(&plan, got);
     if (strcmp(got, expected) != 0)
         fail_msg("%s as %s %s importance matrix is\n%s\nnot\n%s\n%s", model,
@@ -84,7 +84,7 @@ static void check_row(const char *model, const char *mix, bool weighted,
     drop_plan(&plan);
 }
 
-static void types_are_those_of_llama_quantize(void **state)
+static void types_are_as_in_llama_quantize(void **state)
 {
     FILE *file = fopen(fixture_path("mix/expected.tsv"), "r");
     char line[4096], model[64], mix[16], weights[16], types[2048];
@@ -113,24 +113,24 @@ static void types_are_those_of_llama_quantize(void **state)
 /* ---- what is asked for ---- */
 
 static struct plan plan_of(const char *model,
-                           const struct mf_quantize_options *wishes)
+                           const struct mf_quantize_options *choices)
 {
     struct plan plan;
 
     make_model(model, scratch_path("model.gguf"), scratch_path("matrix.dat"));
-    if (make_plan(&plan, scratch_path("model.gguf"), wishes) != MF_OK)
-        fail_msg("%s as %s: %s", model, wishes->type, message_of(&plan));
+    if (make_plan(&plan, scratch_path("model.gguf"), choices) != MF_OK)
+        fail_msg("%s as %s: %s", model, choices->type, message_of(&plan));
     return plan;
 }
 
-static void refuse(const char *model, const struct mf_quantize_options *wishes,
+static void refuse(const char *model, const struct mf_quantize_options *choices,
                    enum mf_status status, const char *message)
 {
     struct plan plan;
 
     make_model(model, scratch_path("model.gguf"), NULL);
-    if (make_plan(&plan, scratch_path("model.gguf"), wishes) != status)
-        fail_msg("%s as '%s': not refused as '%s'", model, wishes->type,
+    if (make_plan(&plan, scratch_path("model.gguf"), choices) != status)
+        fail_msg("%s as '%s': not refused as '%s'", model, choices->type,
                  message);
     if (!strstr(message_of(&plan), message))
         fail_msg("the message is: %s", message_of(&plan));
@@ -139,7 +139,7 @@ static void refuse(const char *model, const struct mf_quantize_options *wishes,
 
 static void mixes_have_names_and_numbers(void **state)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = NULL
     };
     struct mf_mix_info mix;
@@ -148,32 +148,32 @@ static void mixes_have_names_and_numbers(void **state)
 
     (void)state;
     strcpy(matrix, scratch_path("m.dat"));
-    wishes.imatrix = matrix;
-    make_model("tied", scratch_path("model.gguf"), wishes.imatrix);
+    choices.imatrix = matrix;
+    make_model("tied", scratch_path("model.gguf"), choices.imatrix);
     for (size_t i = 0; mf_mix_at(i, &mix); i++) {
         for (size_t c = 0; c <= strlen(mix.name); c++) /* "q4_k_M" */
             name[c] = (char)(c < 4 ? tolower(mix.name[c]) : mix.name[c]);
-        wishes.type = strcmp(mix.name, "COPY") == 0 ? "copy" : name;
-        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &wishes),
+        choices.type = strcmp(mix.name, "COPY") == 0 ? "copy" : name;
+        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &choices),
                          MF_OK);
         if (mix.type[0])
             assert_string_equal(mf_types[plan.result.type].name, mix.type);
         drop_plan(&plan);
         snprintf(name, sizeof(name), "%u", mix.file_type);
-        wishes.type = name;
-        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &wishes),
+        choices.type = name;
+        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &choices),
                          MF_OK);
         assert_int_equal(plan.result.file_type, mix.file_type);
         drop_plan(&plan);
     }
     for (size_t i = 0; i < 5; i++) {
-        wishes.type = (const char *[]){ "", "Q4_K_X", "4", "1024", "i32" }[i];
-        refuse("tied", &wishes, MF_ERR_ARGUMENT, "unknown quantization type");
+        choices.type = (const char *[]){ "", "Q4_K_X", "4", "1024", "i32" }[i];
+        refuse("tied", &choices, MF_ERR_ARGUMENT, "unknown quantization type");
     }
 }
 
 /* The names of its files contain them. */
-static void names_are_those_of_llama_quantize(void **state)
+static void names_are_as_in_llama_quantize(void **state)
 {
     static const char *const names[][2] = {
         { "Q4_K_M", "Q4_K_M" }, { "q4_k_m", "Q4_K_M" }, { "q4_k", "Q4_K" },
@@ -191,7 +191,7 @@ static void names_are_those_of_llama_quantize(void **state)
 }
 
 /* As for llama-quantize, "q4_k" is the mix. */
-static void a_type_that_is_no_mix_is_for_all(void **state)
+static void a_type_without_a_mix_is_for_all(void **state)
 {
     struct plan plan =
         plan_of("grouped", &(struct mf_quantize_options){
@@ -256,14 +256,14 @@ static void users_types_go_first(void **state)
         { "ffn_(down|up)", "q5_1" },
         { "token_embd|output", "f16" },
     };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .tensor_types = types,
-                                          .tensor_type_count = COUNT(types),
-                                          .output_type = "q8_0",
-                                          .embedding_type = "IQ4_NL" };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .tensor_types = types,
+                                           .tensor_type_count = COUNT(types),
+                                           .output_type = "q8_0",
+                                           .embedding_type = "IQ4_NL" };
+    struct plan plan = plan_of("grouped", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, "blk.1.ffn_down.weight"), "q8_0");
@@ -274,39 +274,39 @@ static void users_types_go_first(void **state)
     assert_string_equal(planned_type(&plan, "token_embd.weight"), "iq4_nl");
     assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
     drop_plan(&plan);
-    wishes.type = "COPY";
-    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "COPY keeps all types");
-    wishes = (struct mf_quantize_options){ .size = sizeof(
-                                               struct mf_quantize_options),
-                                           .type = "Q4_0",
-                                           .output_type = "i32" };
-    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is not a type");
+    choices.type = "COPY";
+    refuse("grouped", &choices, MF_ERR_ARGUMENT, "COPY keeps all types");
+    choices = (struct mf_quantize_options){ .size = sizeof(
+                                                struct mf_quantize_options),
+                                            .type = "Q4_0",
+                                            .output_type = "i32" };
+    refuse("grouped", &choices, MF_ERR_ARGUMENT, "'i32' is not a type");
 }
 
 /* Without an output.weight the embeddings are the output. */
 static void users_types_of_shared_embeddings(void **state)
 {
     const struct mf_tensor_type types[] = { { "token_embd", "q4_0" } };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .output_type = "q8_0" };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .output_type = "q8_0" };
     const char *first = "token_embd.weight";
     const char *second = "per_layer_token_embd.weight";
-    struct plan plan = plan_of("two-embeddings", &wishes);
+    struct plan plan = plan_of("two-embeddings", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, first), "q8_0");
     assert_string_equal(planned_type(&plan, second), "q8_0");
     drop_plan(&plan);
-    wishes.embedding_type = "q5_1";
-    plan = plan_of("two-embeddings", &wishes);
+    choices.embedding_type = "q5_1";
+    plan = plan_of("two-embeddings", &choices);
     assert_string_equal(planned_type(&plan, first), "q5_1");
     assert_string_equal(planned_type(&plan, second), "q5_1");
     drop_plan(&plan);
-    wishes.tensor_types = types;
-    wishes.tensor_type_count = COUNT(types);
-    plan = plan_of("two-embeddings", &wishes);
+    choices.tensor_types = types;
+    choices.tensor_type_count = COUNT(types);
+    plan = plan_of("two-embeddings", &choices);
     assert_string_equal(planned_type(&plan, first), "q5_1");
     assert_string_equal(planned_type(&plan, second), "q4_0");
     drop_plan(&plan);
@@ -316,12 +316,12 @@ static void users_types_of_shared_embeddings(void **state)
 static void users_types_are_not_counted(void **state)
 {
     const struct mf_tensor_type types[] = { { "blk.0.attn_v", "q8_0" } };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_S",
-                                          .tensor_types = types,
-                                          .tensor_type_count = COUNT(types) };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_S",
+                                           .tensor_types = types,
+                                           .tensor_type_count = COUNT(types) };
+    struct plan plan = plan_of("grouped", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, "blk.0.attn_v.weight"), "q8_0");
@@ -334,13 +334,13 @@ static void users_types_are_not_counted(void **state)
 static void patterns_need_a_mix_that_quantizes(void **state)
 {
     const struct mf_tensor_type types[] = { { "ffn", "q8_0" } };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "BF16",
-                                          .tensor_types = types,
-                                          .tensor_type_count = COUNT(types),
-                                          .output_type = "q5_0" };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "BF16",
+                                           .tensor_types = types,
+                                           .tensor_type_count = COUNT(types),
+                                           .output_type = "q5_0" };
+    struct plan plan = plan_of("grouped", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, "blk.0.ffn_up.weight"), "bf16");
@@ -350,11 +350,11 @@ static void patterns_need_a_mix_that_quantizes(void **state)
 
 static void rows_that_are_not_whole_blocks(void **state)
 {
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_S",
-                                          .pure = true };
-    struct plan plan = plan_of("odder-rows", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_S",
+                                           .pure = true };
+    struct plan plan = plan_of("odder-rows", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, "token_embd.weight"), "q5_0");
@@ -362,52 +362,52 @@ static void rows_that_are_not_whole_blocks(void **state)
     assert_string_equal(planned_type(&plan, "blk.0.attn_v.weight"), "q4_k");
     assert_int_equal(plan.result.fallbacks, 5);
     drop_plan(&plan);
-    wishes.type = "Q4_0"; /* smaller blocks than the largest that has one */
-    plan = plan_of("odder-rows", &wishes);
+    choices.type = "Q4_0"; /* smaller blocks than the largest that has one */
+    plan = plan_of("odder-rows", &choices);
     assert_string_equal(planned_type(&plan, "token_embd.weight"), "q4_0");
     assert_string_equal(planned_type(&plan, "blk.0.attn_q.weight"), "f16");
     assert_int_equal(plan.result.fallbacks, 4);
     drop_plan(&plan);
-    wishes.type = "Q1_0"; /* larger, and nothing takes its place */
-    refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
+    choices.type = "Q1_0"; /* larger, and nothing takes its place */
+    refuse("odder-rows", &choices, MF_ERR_UNSUPPORTED,
            "tensor 'token_embd.weight' cannot be q1_0: its row length 96");
-    wishes.type = "Q8_0";
-    wishes.embedding_type = "q4_k"; /* taken as it is, or not at all */
-    refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
+    choices.type = "Q8_0";
+    choices.embedding_type = "q4_k"; /* taken as it is, or not at all */
+    refuse("odder-rows", &choices, MF_ERR_UNSUPPORTED,
            "tensor 'token_embd.weight' cannot be q4_k: its row length 96");
 }
 
 static void what_is_quantized_stays(void **state)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = "Q8_0"
     };
-    struct plan plan = plan_of("quantized", &wishes);
+    struct plan plan = plan_of("quantized", &choices);
 
     (void)state;
     assert_int_equal(plan.result.changed, 0);
     drop_plan(&plan);
-    wishes.type = "Q4_0";
-    refuse("quantized", &wishes, MF_ERR_ARGUMENT,
+    choices.type = "Q4_0";
+    refuse("quantized", &choices, MF_ERR_ARGUMENT,
            "tensor 'output.weight' is q8_0 already");
-    wishes.leave_output = true;
-    refuse("quantized", &wishes, MF_ERR_ARGUMENT,
+    choices.leave_output = true;
+    refuse("quantized", &choices, MF_ERR_ARGUMENT,
            "tensor 'token_embd.weight' is q8_0 already");
-    wishes.allow_requantize = true;
-    plan = plan_of("quantized", &wishes);
+    choices.allow_requantize = true;
+    plan = plan_of("quantized", &choices);
     assert_string_equal(planned_type(&plan, "output.weight"), "q8_0");
     assert_string_equal(planned_type(&plan, "blk.0.ffn_up.weight"), "q4_0");
     drop_plan(&plan);
-    refuse("integers", &wishes, MF_ERR_UNSUPPORTED,
+    refuse("integers", &choices, MF_ERR_UNSUPPORTED,
            "tensor 'blk.0.qweight' is i32");
 }
 
 static void some_stay_whatever_they_are(void **state)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = "q8_0"
     };
-    struct plan plan = plan_of("all-kept", &wishes);
+    struct plan plan = plan_of("all-kept", &choices);
 
     (void)state;
     for (size_t i = 0; i < plan.draft.tensor_count; i++)
@@ -425,11 +425,11 @@ static const char *type_in(const char *architecture, const char *mix,
         { .key = blocks, .type = MF_VALUE_U32, .number.u64 = 80 },
         { .key = shared, .type = MF_VALUE_U32, .number.u64 = 2 },
     };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = mix,
-                                          .edits = edits,
-                                          .edit_count = COUNT(edits) };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = mix,
+                                           .edits = edits,
+                                           .edit_count = COUNT(edits) };
     struct plan plan;
     const char *type;
 
@@ -437,7 +437,7 @@ static const char *type_in(const char *architecture, const char *mix,
     snprintf(blocks, sizeof(blocks), "%s.block_count", architecture);
     snprintf(shared, sizeof(shared), "%s.attention.head_count_kv",
              architecture);
-    plan = plan_of("grouped", &wishes);
+    plan = plan_of("grouped", &choices);
     type = planned_type(&plan, name);
     drop_plan(&plan);
     return type;
@@ -450,12 +450,12 @@ static void heads_that_share_nothing(void **state)
         { .key = "llama.block_count", .type = MF_VALUE_U32, .number.u64 = 80 },
         { .key = "llama.attention.head_count_kv", .unset = true },
     };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q3_K_S",
-                                          .edits = edits,
-                                          .edit_count = 2 };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q3_K_S",
+                                           .edits = edits,
+                                           .edit_count = 2 };
+    struct plan plan = plan_of("grouped", &choices);
 
     (void)state;
     assert_string_equal(planned_type(&plan, "blk.8.attn_v.weight"), "q3_k");
@@ -480,10 +480,10 @@ static void architectures_differ(void **state)
 
 static void copies_say_what_the_model_is(void **state)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = "COPY"
     };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct plan plan = plan_of("grouped", &choices);
 
     (void)state;
     assert_int_equal(plan.result.file_type, 1024 + 1); /* f16, a guess */
@@ -494,10 +494,10 @@ static void copies_say_what_the_model_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_are_those_of_llama_quantize),
+        cmocka_unit_test(types_are_as_in_llama_quantize),
         cmocka_unit_test(mixes_have_names_and_numbers),
-        cmocka_unit_test(names_are_those_of_llama_quantize),
-        cmocka_unit_test(a_type_that_is_no_mix_is_for_all),
+        cmocka_unit_test(names_are_as_in_llama_quantize),
+        cmocka_unit_test(a_type_without_a_mix_is_for_all),
         cmocka_unit_test(tensors_come_by_block_and_name),
         cmocka_unit_test(users_types_go_first),
         cmocka_unit_test(users_types_of_shared_embeddings),

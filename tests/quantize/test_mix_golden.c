@@ -29,7 +29,7 @@ struct job { /* a row of files.tsv */
 };
 
 /* The options of llama-quantize, the words of options[]. */
-static void take_options(char *options, struct mf_quantize_options *wishes,
+static void take_options(char *options, struct mf_quantize_options *choices,
                          struct mf_edit *edit)
 {
     char *equals;
@@ -38,15 +38,15 @@ static void take_options(char *options, struct mf_quantize_options *wishes,
         if (strcmp(word, "-") == 0)
             continue;
         if (strcmp(word, "--pure") == 0)
-            wishes->pure = true;
+            choices->pure = true;
         else if (strcmp(word, "--leave-output-tensor") == 0)
-            wishes->leave_output = true;
+            choices->leave_output = true;
         else if (strcmp(word, "--output-tensor-type") == 0)
-            wishes->output_type = strtok(NULL, " ");
+            choices->output_type = strtok(NULL, " ");
         else if (strcmp(word, "--token-embedding-type") == 0)
-            wishes->embedding_type = strtok(NULL, " ");
+            choices->embedding_type = strtok(NULL, " ");
         else if (strcmp(word, "--imatrix") == 0)
-            wishes->imatrix = strtok(NULL, " ");
+            choices->imatrix = strtok(NULL, " ");
         else if (strcmp(word, "--override-kv") == 0) {
             word = strtok(NULL, " ");
             equals = strstr(word, "=str:");
@@ -54,8 +54,8 @@ static void take_options(char *options, struct mf_quantize_options *wishes,
             *equals = 0;
             *edit = (struct mf_edit){ .key = word, .type = MF_VALUE_STRING };
             edit->text = (struct mf_str){ equals + 5, strlen(equals + 5) };
-            wishes->edits = edit;
-            wishes->edit_count = 1;
+            choices->edits = edit;
+            choices->edit_count = 1;
         } else
             fail_msg("the option %s is not known here", word);
     }
@@ -195,7 +195,7 @@ static void check_metadata(const struct job *job, const char *options,
 
 static void check_job(const struct job *job)
 {
-    struct mf_quantize_options wishes = {
+    struct mf_quantize_options choices = {
         .size = sizeof(struct mf_quantize_options), .type = job->type
     };
     struct mf_edit edit;
@@ -204,10 +204,10 @@ static void check_job(const struct job *job)
     struct plan plan;
 
     strcpy(options, job->options);
-    take_options(options, &wishes, &edit);
-    matrix = wishes.imatrix ? in_folder(models, wishes.imatrix) : NULL;
+    take_options(options, &choices, &edit);
+    matrix = choices.imatrix ? in_folder(models, choices.imatrix) : NULL;
     snprintf(path, sizeof(path), "%s.gguf", job->source);
-    if (make_plan_in(mf_env_new(NULL), &plan, in_folder(models, path), &wishes,
+    if (make_plan_in(mf_env_new(NULL), &plan, in_folder(models, path), &choices,
                      matrix) != MF_OK) {
         if (strncmp(job->status, "FAIL", 4) != 0)
             fail_msg("%s %s %s: %s", job->source, job->type, job->options,

@@ -17,22 +17,22 @@ static int set_up(void **state)
 }
 
 static struct plan plan_of(const char *name,
-                           const struct mf_quantize_options *wishes)
+                           const struct mf_quantize_options *choices)
 {
     struct plan plan;
 
     make_model(name, model, matrix);
-    if (make_plan(&plan, model, wishes) != MF_OK)
-        fail_msg("%s as %s: %s", name, wishes->type, message_of(&plan));
+    if (make_plan(&plan, model, choices) != MF_OK)
+        fail_msg("%s as %s: %s", name, choices->type, message_of(&plan));
     return plan;
 }
 
-static void refuse(const struct mf_quantize_options *wishes,
+static void refuse(const struct mf_quantize_options *choices,
                    enum mf_status status, const char *message)
 {
     struct plan plan;
 
-    assert_int_equal(make_plan(&plan, model, wishes), status);
+    assert_int_equal(make_plan(&plan, model, choices), status);
     if (!strstr(message_of(&plan), message))
         fail_msg("the message is: %s", message_of(&plan));
     drop_plan(&plan);
@@ -75,13 +75,13 @@ static void new_keys_are_at_the_end(void **state)
           .text = { "llama", 5 } },
         { .key = "not.there", .unset = true },
     };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .imatrix = matrix,
-                                          .edits = edits,
-                                          .edit_count = COUNT(edits) };
-    struct plan plan = plan_of("grouped", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .imatrix = matrix,
+                                           .edits = edits,
+                                           .edit_count = COUNT(edits) };
+    struct plan plan = plan_of("grouped", &choices);
     const struct mf_entry *entry;
 
     (void)state;
@@ -99,10 +99,10 @@ static void new_keys_are_at_the_end(void **state)
 static void long_texts_are_cut(void **state)
 {
     FILE *file;
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q8_0",
-                                          .imatrix = matrix };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q8_0",
+                                           .imatrix = matrix };
     const struct mf_entry *entry;
     struct plan plan;
     char text[256] = "x";
@@ -116,7 +116,7 @@ static void long_texts_are_cut(void **state)
     write_text(file, text);
     fclose(file);
     make_model("tied", model, NULL);
-    assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
+    assert_int_equal(make_plan(&plan, model, &choices), MF_OK);
     entry = mf_draft_find(&plan.draft, "quantize.imatrix.dataset");
     assert_int_equal(entry->text.size, 127);
     assert_memory_equal(entry->text.at, text, 127);
@@ -130,7 +130,7 @@ static void long_texts_are_cut(void **state)
     write_number(file, 0);
     write_text(file, text);
     fclose(file);
-    assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
+    assert_int_equal(make_plan(&plan, model, &choices), MF_OK);
     entry = mf_draft_find(&plan.draft, "quantize.imatrix.dataset");
     assert_int_equal(entry->text.size, 126);
     assert_null(mf_draft_find(&plan.draft, "quantize.imatrix.chunks_count"));
@@ -139,14 +139,14 @@ static void long_texts_are_cut(void **state)
 
 /* ---- weights ---- */
 
-static void weights_are_those_of_what_changes(void **state)
+static void weights_are_for_what_changes(void **state)
 {
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .imatrix = matrix };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .imatrix = matrix };
     const char *down = "ffn_down";
-    struct plan plan = plan_of("experts", &wishes);
+    struct plan plan = plan_of("experts", &choices);
 
     (void)state;
     assert_non_null(planned(&plan, "blk.3.ffn_up_exps.weight")->weights.at);
@@ -154,24 +154,24 @@ static void weights_are_those_of_what_changes(void **state)
     assert_int_equal(plan.result.changed, plan.result.weighted);
     assert_int_equal(plan.result.changed, 2 + 16 * 7);
     drop_plan(&plan);
-    wishes.exclude = &down;
-    wishes.exclude_count = 1;
-    plan = plan_of("experts", &wishes);
+    choices.exclude = &down;
+    choices.exclude_count = 1;
+    plan = plan_of("experts", &choices);
     assert_null(planned(&plan, "blk.3.ffn_down_exps.weight")->weights.at);
     assert_int_equal(plan.result.weighted, 2 + 16 * 6);
     drop_plan(&plan);
-    wishes.type = "IQ2_XXS";
-    refuse(&wishes, MF_ERR_ARGUMENT,
+    choices.type = "IQ2_XXS";
+    refuse(&choices, MF_ERR_ARGUMENT,
            "tensor 'blk.2.ffn_down_exps.weight' would be iq2_xxs");
-    wishes.include = &down;
-    wishes.include_count = 1;
-    refuse(&wishes, MF_ERR_ARGUMENT, "not both");
-    wishes.exclude_count = 0;
+    choices.include = &down;
+    choices.include_count = 1;
+    refuse(&choices, MF_ERR_ARGUMENT, "not both");
+    choices.exclude_count = 0;
     down = "nothing";
-    refuse(&wishes, MF_ERR_ARGUMENT, "entry of the importance matrix is left");
-    wishes.imatrix = NULL;
-    wishes.include_count = 0;
-    refuse(&wishes, MF_ERR_ARGUMENT,
+    refuse(&choices, MF_ERR_ARGUMENT, "entry of the importance matrix is left");
+    choices.imatrix = NULL;
+    choices.include_count = 0;
+    refuse(&choices, MF_ERR_ARGUMENT,
            "tensor 'blk.0.attn_q.weight' would be iq2_xxs, which is useless "
            "without an importance matrix");
 }
@@ -193,10 +193,10 @@ static void save_matrix(const struct weights *weights, uint32_t count)
 
 static void a_matrix_must_fit_its_tensor(void **state)
 {
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_0",
-                                          .imatrix = matrix };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_0",
+                                           .imatrix = matrix };
     struct plan plan;
 
     (void)state;
@@ -204,22 +204,22 @@ static void a_matrix_must_fit_its_tensor(void **state)
     save_matrix((const struct weights[]){ { "token_embd.weight", 4 },
                                           { "blk.0.ffn_up.weight", 256 } },
                 2);
-    assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
+    assert_int_equal(make_plan(&plan, model, &choices), MF_OK);
     assert_null(planned(&plan, "token_embd.weight")->weights.at);
     assert_int_equal(plan.result.weighted, 1);
     drop_plan(&plan);
     save_matrix((const struct weights[]){ { "blk.0.ffn_up.weight", 4 } }, 1);
-    refuse(&wishes, MF_ERR_ARGUMENT,
+    refuse(&choices, MF_ERR_ARGUMENT,
            "has 4 numbers for tensor 'blk.0.ffn_up.weight', which has 256");
 }
 
-/* That of another model: no name fits, or none of what is quantized. */
+/* Another model's: no name fits, or only names that are not quantized. */
 static void a_matrix_must_be_of_use(void **state)
 {
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_0",
-                                          .imatrix = matrix };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_0",
+                                           .imatrix = matrix };
     static const char *const types[] = { "Q4_0", "Q8_0", "F16", "COPY" };
     struct plan plan;
 
@@ -230,14 +230,14 @@ static void a_matrix_must_be_of_use(void **state)
                                   { "blk.99.ffn_up.weight", 256 } },
         2);
     for (size_t i = 0; i < COUNT(types); i++) {
-        wishes.type = types[i];
-        refuse(&wishes, MF_ERR_ARGUMENT, "none of the 2 entries");
+        choices.type = types[i];
+        refuse(&choices, MF_ERR_ARGUMENT, "none of the 2 entries");
     }
     save_matrix((const struct weights[]){ { "output_norm.weight", 256 } }, 1);
-    wishes.type = "Q4_0";
-    refuse(&wishes, MF_ERR_ARGUMENT, "none of the 1 entries");
-    wishes.type = "COPY"; /* nothing is quantized, and the name fits */
-    assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
+    choices.type = "Q4_0";
+    refuse(&choices, MF_ERR_ARGUMENT, "none of the 1 entries");
+    choices.type = "COPY"; /* nothing is quantized, and the name fits */
+    assert_int_equal(make_plan(&plan, model, &choices), MF_OK);
     drop_plan(&plan);
 }
 
@@ -251,13 +251,13 @@ static void patterns_are_counted(void **state)
         { "3.ffn_up", "q5_0" },    /* all taken */
     };
     size_t tensors[COUNT(types)] = { 9, 9, 9, 9, 9 };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_0",
-                                          .tensor_types = types,
-                                          .tensor_type_count = COUNT(types),
-                                          .tensor_type_tensors = tensors };
-    struct plan plan = plan_of("tied", &wishes);
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_0",
+                                           .tensor_types = types,
+                                           .tensor_type_count = COUNT(types),
+                                           .tensor_type_tensors = tensors };
+    struct plan plan = plan_of("tied", &choices);
 
     (void)state;
     assert_true(tensors[0] > 1);
@@ -277,14 +277,14 @@ static void blocks_move_up(void **state)
                             .of = MF_VALUE_U32,
                             .count = 16,
                             .elements = heads };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .imatrix = matrix,
-                                          .edits = &edit,
-                                          .edit_count = 1,
-                                          .prune = blocks,
-                                          .prune_count = COUNT(blocks) };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .imatrix = matrix,
+                                           .edits = &edit,
+                                           .edit_count = 1,
+                                           .prune = blocks,
+                                           .prune_count = COUNT(blocks) };
     const struct mf_entry *entry;
     const struct mf_draft_tensor *tensor;
     struct plan plan;
@@ -292,7 +292,7 @@ static void blocks_move_up(void **state)
     (void)state;
     for (size_t i = 0; i < 16; i++)
         heads[i].u64 = 100 + i;
-    plan = plan_of("grouped", &wishes);
+    plan = plan_of("grouped", &choices);
     assert_int_equal(plan.draft.tensor_count, 3 + 13 * 8);
     assert_null(planned(&plan, "blk.13.attn_q.weight"));
     tensor = planned(&plan, "blk.8.attn_q.weight"); /* was the tenth */
@@ -318,26 +318,26 @@ static void blocks_move_up(void **state)
 static void blocks_that_are_not_there_are_refused(void **state)
 {
     static const uint32_t blocks[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q8_0",
-                                          .prune = blocks,
-                                          .prune_count = 10 };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q8_0",
+                                           .prune = blocks,
+                                           .prune_count = 10 };
 
     (void)state;
     make_model("tied", model, NULL);
-    refuse(&wishes, MF_ERR_ARGUMENT,
+    refuse(&choices, MF_ERR_ARGUMENT,
            "block 9 is out of range: the model has 9");
-    wishes.prune_count = 9;
-    refuse(&wishes, MF_ERR_ARGUMENT, "cannot leave out all 9 blocks");
-    wishes.edits =
+    choices.prune_count = 9;
+    refuse(&choices, MF_ERR_ARGUMENT, "cannot leave out all 9 blocks");
+    choices.edits =
         &(struct mf_edit){ .key = "gemma.block_count", .unset = true };
-    wishes.edit_count = 1;
-    refuse(&wishes, MF_ERR_UNSUPPORTED, "block_count is missing");
-    wishes.edits = &(struct mf_edit){ .key = "gemma.block_count",
-                                      .type = MF_VALUE_U64,
-                                      .number.u64 = UINT64_MAX };
-    refuse(&wishes, MF_ERR_UNSUPPORTED, "block_count is missing");
+    choices.edit_count = 1;
+    refuse(&choices, MF_ERR_UNSUPPORTED, "block_count is missing");
+    choices.edits = &(struct mf_edit){ .key = "gemma.block_count",
+                                       .type = MF_VALUE_U64,
+                                       .number.u64 = UINT64_MAX };
+    refuse(&choices, MF_ERR_UNSUPPORTED, "block_count is missing");
 }
 
 /* ---- shards ---- */
@@ -366,10 +366,10 @@ static uint64_t number_of(const struct mf_draft *draft, const char *key)
 
 static void shards_keep_their_tensors(void **state)
 {
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .keep_split = true };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .keep_split = true };
     struct mf_env *env = mf_env_new(NULL);
     struct mf_draft draft[2];
     struct mf_draft *drafts[] = { &draft[0], &draft[1] };
@@ -382,7 +382,7 @@ static void shards_keep_their_tensors(void **state)
     start_shard(env, &draft[0], from, 0, 20);
     start_shard(env, &draft[1], from, 20, from->index.tensor_count - 20);
     assert_int_equal(
-        mf_mix_apply(drafts, 2, from, &wishes, NULL, false, &result), MF_OK);
+        mf_mix_apply(drafts, 2, from, &choices, NULL, false, &result), MF_OK);
     for (size_t i = 0; i < 2; i++) {
         for (size_t t = 0; t < draft[i].tensor_count; t++)
             assert_int_equal(draft[i].tensor[t].record, i * 20 + t);
@@ -405,14 +405,14 @@ static void a_heap_that_fails_is_an_error(void **state)
 {
     static const uint32_t blocks[] = { 3 };
     const struct mf_tensor_type type = { "ffn_(up|down)", "q8_0" };
-    struct mf_quantize_options wishes = { .size = sizeof(
-                                              struct mf_quantize_options),
-                                          .type = "Q4_K_M",
-                                          .tensor_types = &type,
-                                          .tensor_type_count = 1,
-                                          .imatrix = matrix,
-                                          .prune = blocks,
-                                          .prune_count = 1 };
+    struct mf_quantize_options choices = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_K_M",
+                                           .tensor_types = &type,
+                                           .tensor_type_count = 1,
+                                           .imatrix = matrix,
+                                           .prune = blocks,
+                                           .prune_count = 1 };
 
     (void)state;
     make_model("grouped", model, matrix);
@@ -424,7 +424,8 @@ static void a_heap_that_fails_is_an_error(void **state)
             enum mf_status status;
 
             heap = (struct test_heap){ .fail_at = call, .fail_after = after };
-            status = make_plan_in(test_env(&heap), &plan, model, &wishes, NULL);
+            status =
+                make_plan_in(test_env(&heap), &plan, model, &choices, NULL);
             check_refused(&heap, status);
             drop_plan(&plan);
             assert_int_equal(heap.live, 0);
@@ -437,7 +438,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_keys_are_at_the_end),
         cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(weights_are_those_of_what_changes),
+        cmocka_unit_test(weights_are_for_what_changes),
         cmocka_unit_test(a_matrix_must_fit_its_tensor),
         cmocka_unit_test(a_matrix_must_be_of_use),
         cmocka_unit_test(patterns_are_counted),

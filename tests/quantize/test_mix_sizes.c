@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_mix_sizes.c - the size of a model in each mix is that of the file which
+ * test_mix_sizes.c - the size of a model in each mix matches the file which
  * quantizing writes
  */
 #include <sys/stat.h>
@@ -176,7 +176,7 @@ static void places(void **state)
 
 /* ---- models that cannot be quantized ---- */
 
-/* A tensor of a type that is no float: its file cannot be had in any mix but
+/* A tensor of a type that is not a float: its file cannot be had in any mix but
  * the one that changes nothing. */
 static void unknown_sizes(void **state)
 {

@@ -2,7 +2,7 @@
  *
  * test_pattern.c - regular expressions are found where they are, and only there
  *
- * Held against those of the C library, which are not quite of the same kind,
+ * Compared with the C library's, which are not quite of the same kind,
  * where a pattern means the same to both.
  */
 #include <regex.h>

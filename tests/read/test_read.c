@@ -90,7 +90,7 @@ static void test_floats(void **state)
     assert_true(isinf(floats[0]) && floats[1] == 0.1f && signbit(floats[2]) &&
                 isnan(floats[3]));
     check_status(READ("F64", wide, MF_READ_I64, integers), MF_ERR_UNSUPPORTED,
-                 "tensor 't' is f64: its numbers are no integers");
+                 "tensor 't' is f64: its numbers are not integers");
     assert_int_equal(READ("F32", single, MF_READ_F64, doubles), MF_OK);
     assert_true(doubles[0] == (double)0.1f && isinf(doubles[1]) &&
                 doubles[2] == (double)1e-40f);

@@ -53,7 +53,7 @@ static void every_way_of_cutting_can_be_read(void **state)
     }
 }
 
-/* Names that a GGUF file can have, but for those of WordPiece and of what
+/* Names that a GGUF file can have, but for names of WordPiece and of what
  * tokenizer.json cannot express. */
 static void every_known_name_has_a_row(void **state)
 {
@@ -106,8 +106,8 @@ static void what_cannot_be_is_refused(void **state)
     const char *const no_merge[] = { "ab" };
 
     (void)state;
-    begin_bytes("nobody-knows");
-    assert_refused("'tokenizer.ggml.pre' is 'nobody-knows'");
+    begin_bytes("unknown-name");
+    assert_refused("'tokenizer.ggml.pre' is 'unknown-name'");
     begin_bytes(NULL);
     assert_refused("missing metadata key 'tokenizer.ggml.pre'");
     begin_model("rwkv", NULL, byte_words, COUNT(byte_words), false);

@@ -56,7 +56,7 @@ static enum mf_status check_score(void *user, const struct mf_value *value)
     return MF_OK;
 }
 
-/* The scores in the draft are those of the words; they are not printed. */
+/* The scores in the draft belong to the words; they are not printed. */
 static void check_scores(const struct word *next)
 {
     struct mf_entry *scores = mf_draft_find(&draft, "tokenizer.ggml.scores");
@@ -286,7 +286,7 @@ static void visible_tokens_come_back(void **state)
                 "> tokenizer.ggml.add_space_prefix\tfalse\n");
 }
 
-/* A key that a recipe wrote, before those of the tokenizer, puts nothing around
+/* A key that a recipe wrote, before the tokenizer's, puts nothing around
  * texts. */
 static void what_a_recipe_said_is_not_in_the_files(void **state)
 {

@@ -164,7 +164,7 @@ static void refusals_have_a_rule_and_a_place(void **state)
     }
 }
 
-static void a_size_is_held_against_the_formats_limit_first(void **state)
+static void a_size_is_compared_with_the_formats_limit_first(void **state)
 {
     struct mf_model *model;
 
@@ -469,7 +469,7 @@ int main(void)
         WITH_ENV(every_fixture_gets_its_verdict),
         WITH_ENV(each_fault_is_found_by_its_rule),
         WITH_ENV(refusals_have_a_rule_and_a_place),
-        WITH_ENV(a_size_is_held_against_the_formats_limit_first),
+        WITH_ENV(a_size_is_compared_with_the_formats_limit_first),
         WITH_ENV(model_info),
         WITH_ENV(every_dtype),
         WITH_ENV(shapes_of_every_kind),

@@ -240,7 +240,7 @@ static void a_change_between_the_walks_is_an_error(void **state)
         "\"\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,0]},",
         "\"a\":{\"dtype\":\"U8\",\"shape\":[1,2,3,4,5,6,7,8,9,0,1,2,3],"
         "\"data_offsets\":[0,0]},",
-        "\"a name of some length, longer than that of the others\":"
+        "\"a name of some length, longer than all the others\":"
         "{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,0]},",
     };
     /* Whether the room that [first] counts is enough for [second]. */

@@ -47,7 +47,7 @@ static void refused_memory_is_an_error(void **state)
             mf_env_free(own);
             assert_int_equal(heap.live, 0);
         }
-        /* That of the last round, which was given all it asked for. */
+        /* The last round's, which got all the memory it requested. */
         assert_int_equal(status, i < 2 ? MF_OK : MF_ERR_UNSUPPORTED);
     }
 }

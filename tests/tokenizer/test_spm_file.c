@@ -2,7 +2,7 @@
  *
  * test_spm_file.c - tokenizer.model: what is read of it, and what is refused
  *
- * Verdicts and values are those of SentencePiece 0.2.3 for the same bytes,
+ * Verdicts and values come from SentencePiece 0.2.3 for the same bytes,
  * except groups, which it skips.
  */
 #include <math.h>

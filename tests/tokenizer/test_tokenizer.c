@@ -6,7 +6,7 @@
 #include "lib/tokenizer/decode.h"
 #include "tests/tokenizer/tokenizer_folder.h"
 
-/* "plain": that of "gpt2", with a word of the row. */
+/* "plain": the one of "gpt2", with a word of the row. */
 static enum mf_status put(const char *procedure, uint64_t vocab_size)
 {
     bool plain = strcmp(procedure, "plain") == 0;

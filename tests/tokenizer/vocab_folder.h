@@ -64,7 +64,7 @@ static inline enum mf_status run(mf_vocab_procedure *procedure,
                                      (struct mf_str){ arch, strlen(arch) }),
                          MF_OK);
     status = procedure(&draft, &request, NULL, &missing);
-    /* Whoever streams later has a copy. */
+    /* Later streams have a copy. */
     memset(&request, 0xa5, sizeof(request));
     return status;
 }

@@ -94,7 +94,7 @@ static enum mf_status put_lists(const struct mf_draft *draft,
     return MF_OK;
 }
 
-/* The lists are counted first: where the data begins stands before them. */
+/* The lists are counted first: where the data begins comes before them. */
 static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
     struct mf_sink counter;

@@ -102,8 +102,8 @@ static int setup(void **state)
     return 0;
 }
 
-/* The source in that type, which a pattern names: as TYPE, some names are those
- * of mixes.  False where it cannot be encoded. */
+/* The source in that type, which a pattern names: as TYPE, some names match
+ * mixes.  False where it cannot be encoded. */
 static bool make_quant(const char *type, bool weighted)
 {
     struct mf_env *env = mf_env_new(NULL);

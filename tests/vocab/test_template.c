@@ -40,7 +40,7 @@ static void check(const char *text)
     check_bytes(str(text));
 }
 
-static void both_grammars_are_those_of_the_readers(void **state)
+static void both_grammars_are_as_in_the_readers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -318,7 +318,7 @@ static void special_tokens_are_collected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_grammars_are_those_of_the_readers),
+        cmocka_unit_test(both_grammars_are_as_in_the_readers),
         cmocka_unit_test(every_prefix_ends),
         cmocka_unit_test(pieces_make_no_difference),
         cmocka_unit_test(nesting_has_a_limit),

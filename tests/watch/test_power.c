@@ -33,7 +33,7 @@ static void ramp(void **state)
     assert_true(mf_energy_mean_watts(&energy) == 100);
 }
 
-static void one_sample_is_no_energy(void **state)
+static void one_sample_gives_no_energy(void **state)
 {
     struct mf_energy none = { 0 }, energy = { 0 };
 
@@ -170,7 +170,7 @@ static void mmio_where_there_is_nothing_else(void **state)
     remove_tree();
 }
 
-/* What is not a number is no sample; the next one covers its time. */
+/* What is not a number is not a sample; the next one covers its time. */
 static void unreadable_for_a_while(void **state)
 {
     static const char *const hostile[] = {
@@ -197,7 +197,7 @@ static void unreadable_for_a_while(void **state)
 
 /* It went back, and is above its range or has none: the time is lost, and no
  * energy invented. */
-static void wraps_nobody_knows_where(void **state)
+static void wraps_at_an_unknown_place(void **state)
 {
     static const char *const ranges[] = { "10\n", "none\n", "0\n" };
 
@@ -238,7 +238,7 @@ static void no_counter(void **state)
 }
 
 /* Links lead where they like; a pipe must not block, a device not be read. */
-static void counters_that_are_none(void **state)
+static void counters_that_are_invalid(void **state)
 {
     struct mf_power power;
     char path[4096];
@@ -260,7 +260,7 @@ static void counters_that_are_none(void **state)
     remove_tree();
 }
 
-static void counter_that_stands_still(void **state)
+static void counter_without_change(void **state)
 {
     struct mf_energy energy = { 0 };
     struct mf_power power;
@@ -299,17 +299,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constant_power),
         cmocka_unit_test(ramp),
-        cmocka_unit_test(one_sample_is_no_energy),
+        cmocka_unit_test(one_sample_gives_no_energy),
         cmocka_unit_test(uneven_samples),
         cmocka_unit_test(clock_that_goes_back),
         cmocka_unit_test(spans_add_up),
         cmocka_unit_test(packages_only),
         cmocka_unit_test(mmio_where_there_is_nothing_else),
         cmocka_unit_test(unreadable_for_a_while),
-        cmocka_unit_test(wraps_nobody_knows_where),
+        cmocka_unit_test(wraps_at_an_unknown_place),
         cmocka_unit_test(no_counter),
-        cmocka_unit_test(counters_that_are_none),
-        cmocka_unit_test(counter_that_stands_still),
+        cmocka_unit_test(counters_that_are_invalid),
+        cmocka_unit_test(counter_without_change),
         cmocka_unit_test(choices),
     };
 

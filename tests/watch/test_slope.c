@@ -123,7 +123,7 @@ static void large_counts_lose_nothing(void **state)
 }
 
 /* Wherever it begins, and wherever in a period the rounds end. */
-static void sawtooth_is_no_leak(void **state)
+static void sawtooth_is_not_a_leak(void **state)
 {
     (void)state;
     for (uint64_t rounds = 28; rounds < 60; rounds++)
@@ -137,7 +137,7 @@ static void sawtooth_is_no_leak(void **state)
 }
 
 /* A period that is long, but not as long as three quarters of the rounds. */
-static void long_sawtooth_is_no_leak(void **state)
+static void long_sawtooth_is_not_a_leak(void **state)
 {
     (void)state;
     for (uint64_t period = 2; period <= 37; period++)
@@ -159,7 +159,7 @@ static void leak_in_a_sawtooth_is_found(void **state)
     assert_true(mf_slope_leaks(&slope, 0, 0));
 }
 
-static void one_step_is_no_leak(void **state)
+static void one_step_is_not_a_leak(void **state)
 {
     struct mf_slope slope = through(50, step);
 
@@ -204,7 +204,7 @@ static void quarters_are_of_all_rounds(void **state)
     }
 }
 
-static void unfinished_is_no_leak(void **state)
+static void unfinished_is_not_a_leak(void **state)
 {
     struct mf_slope slope = { .rounds = 100 };
 
@@ -226,14 +226,14 @@ int main(void)
         cmocka_unit_test(equal_counts_have_no_slope),
         cmocka_unit_test(a_line_has_its_slope),
         cmocka_unit_test(large_counts_lose_nothing),
-        cmocka_unit_test(sawtooth_is_no_leak),
-        cmocka_unit_test(long_sawtooth_is_no_leak),
+        cmocka_unit_test(sawtooth_is_not_a_leak),
+        cmocka_unit_test(long_sawtooth_is_not_a_leak),
         cmocka_unit_test(leak_in_a_sawtooth_is_found),
-        cmocka_unit_test(one_step_is_no_leak),
+        cmocka_unit_test(one_step_is_not_a_leak),
         cmocka_unit_test(steps_are_one),
         cmocka_unit_test(noise_is_allowed_for),
         cmocka_unit_test(quarters_are_of_all_rounds),
-        cmocka_unit_test(unfinished_is_no_leak),
+        cmocka_unit_test(unfinished_is_not_a_leak),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

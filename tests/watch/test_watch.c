@@ -93,7 +93,7 @@ static void test_rise_is_a_leak(void **state)
     assert_true(risen(&how, 100, 10).rounds_left == UINT64_MAX);
 }
 
-static void test_constant_is_none(void **state)
+static void test_a_constant_is_not_a_leak(void **state)
 {
     const struct mf_watch_options how = options(0);
     struct mf_watch_count count = risen(&how, 7, 0);
@@ -104,7 +104,7 @@ static void test_constant_is_none(void **state)
     assert_true(count.rounds_left == UINT64_MAX);
 }
 
-static void test_thresholds_are_the_last_that_is_no_leak(void **state)
+static void test_thresholds_are_the_last_that_is_not_a_leak(void **state)
 {
     struct mf_watch_threshold threshold[MF_WATCH_KINDS] = { { 0 } };
     struct mf_watch_options how = options(8);
@@ -138,7 +138,7 @@ static void test_nothing_leaks_before_the_last_round(void **state)
     }
     assert_true(own(watch).per_round == 1 && own(watch).rounds == 7);
     assert_false(own(watch).complete || own(watch).leaks);
-    /* An end without a beginning is no round. */
+    /* An end without a beginning is not a round. */
     mf_watch_end(watch);
     assert_int_equal(own(watch).rounds, 7);
     assert_true(mf_watch_begin(watch));
@@ -328,7 +328,7 @@ static bool burn(void *user, uint64_t *now, uint64_t *most)
     return true;
 }
 
-/* What a counter had before the first round belongs to nobody. */
+/* What a counter had before the first round belongs to no round. */
 static void test_energy_of_a_counter(void **state)
 {
     struct mf_watch_options how = options(8);
@@ -363,8 +363,8 @@ static void test_energy_of_a_counter(void **state)
     assert_true(energy.joules == 700);
     mf_watch_close(watch);
 
-    /* Where it cannot be read at first, what was burnt before then is nobody's,
-     * either: the second time, 100 J later, it can. */
+    /* Where it cannot be read at first, energy burnt before then belongs to no
+     * round, either: the second time, 100 J later, it can. */
     unreadable = true;
     watch = watch_of(&how);
     while (mf_watch_begin(watch)) {
@@ -518,8 +518,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rise_is_a_leak),
-        cmocka_unit_test(test_constant_is_none),
-        cmocka_unit_test(test_thresholds_are_the_last_that_is_no_leak),
+        cmocka_unit_test(test_a_constant_is_not_a_leak),
+        cmocka_unit_test(test_thresholds_are_the_last_that_is_not_a_leak),
         cmocka_unit_test(test_nothing_leaks_before_the_last_round),
         cmocka_unit_test(test_models_and_files_that_stay_open),
         cmocka_unit_test(test_all_descriptors_leak),

@@ -339,8 +339,8 @@ static void damage_stays_known(void **state)
     struct mf_convert_options roomy = { .size =
                                             sizeof(struct mf_convert_options),
                                         .reserve = 100 };
-    struct mf_edit_options anew = { .size = sizeof(struct mf_edit_options),
-                                    .reserve = 100 };
+    struct mf_edit_options rewrite = { .size = sizeof(struct mf_edit_options),
+                                       .reserve = 100 };
     struct mf_edit edit = text_edit("a", "1");
     struct mf_edit_result result;
     const char *path;
@@ -349,7 +349,7 @@ static void damage_stays_known(void **state)
     copy_fixture("bad-footer.apr");
     path = scratch_path("bad-footer.apr");
     assert_int_equal(data_errors_in(path), 1);
-    assert_int_equal(mf_file_edit(env, path, &edit, 1, &anew, NULL),
+    assert_int_equal(mf_file_edit(env, path, &edit, 1, &rewrite, NULL),
                      MF_ERR_CORRUPT);
     assert_true(same_files(path, fixture_path("bad-footer.apr")));
     must_refuse(env, path, scratch_path("o.apr"), &roomy, MF_ERR_CORRUPT,
@@ -361,7 +361,7 @@ static void damage_stays_known(void **state)
 
     copy_fixture("good-metadata.apr");
     assert_int_equal(mf_file_edit(env, scratch_path("good-metadata.apr"), &edit,
-                                  1, &anew, NULL),
+                                  1, &rewrite, NULL),
                      MF_OK);
     assert_int_equal(data_errors_in(scratch_path("good-metadata.apr")), 0);
 }
@@ -401,9 +401,9 @@ static void check_kept(const char *path)
 /* What is written to a file goes not away with it. */
 static void nothing_written_is_lost(void **state)
 {
-    const struct mf_edit_options anew = { .size =
-                                              sizeof(struct mf_edit_options),
-                                          .reserve = 100 };
+    const struct mf_edit_options rewrite = { .size =
+                                                 sizeof(struct mf_edit_options),
+                                             .reserve = 100 };
     const struct mf_edit edit = text_edit("general.name", "other");
     const struct mf_convert_options moved = {
         .size = sizeof(struct mf_convert_options), .delete_inputs = true
@@ -416,7 +416,8 @@ static void nothing_written_is_lost(void **state)
     empty_scratch();
     copy_fixture("good-base.gguf");
     written_to = path;
-    assert_int_equal(mf_file_edit(env, path, &edit, 1, &anew, NULL), MF_ERR_IO);
+    assert_int_equal(mf_file_edit(env, path, &edit, 1, &rewrite, NULL),
+                     MF_ERR_IO);
     check_kept(path);
 
     copy_fixture("good-base.gguf");

@@ -90,7 +90,7 @@ static void every_fixture_in_every_way(void **state)
 /* ---- small models ---- */
 
 /* Three tensors "a", "b", "c", each of eight floats of 32 bits, all 1 but
- * those of b from `first` on. */
+ * b's from `first` on. */
 static void three_tensors(const char *path, bool big_endian, size_t first,
                           uint32_t bits)
 {
@@ -228,7 +228,7 @@ static void too_narrow(void **state)
     must_convert(env, wide, scratch_path("b.gguf"), &how);
 }
 
-/* The first one is named, whoever finds it. */
+/* The first one is named, whichever thread finds it. */
 static void first_of_many(void **state)
 {
     enum { NUMBERS = 4 << 20 };

@@ -213,7 +213,7 @@ static enum mf_status refuse_aloud(void *user, uint64_t offset,
                    offset);
 }
 
-/* Whoever puts values reads them, which begins without an error. */
+/* The code that puts values reads them, which begins without an error. */
 static void sinks_keep_the_first_error(void **state)
 {
     static struct mf_sink sink;

@@ -228,7 +228,7 @@ static const char *parse_sum(char *at, char *end, struct entry *entry)
 
 /* ---- a line of the others ---- */
 
-/* Passes what stands before the digest of a model or its metadata. */
+/* Skips the words before the digest of a model or its metadata. */
 static char *parse_word(char *at, struct entry *entry)
 {
     size_t size = strlen(metadata_word);

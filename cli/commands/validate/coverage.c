@@ -15,8 +15,8 @@ static void begin_line(struct run *run, const struct verdict *verdict)
 }
 
 /* Whether an earlier rule was skipped for the same reason. */
-static bool is_told(const struct mf_model *model, size_t before,
-                    const char *why)
+static bool is_reported(const struct mf_model *model, size_t before,
+                        const char *why)
 {
     struct mf_rule_info rule;
 
@@ -62,7 +62,7 @@ void coverage_text(struct run *run, const struct verdict *verdict)
     for (size_t i = 0; mf_rule_at(i, &rule); i++) {
         const char *why = mf_rule_skipped(verdict->model, rule.id);
 
-        if (!why || is_told(verdict->model, i, why))
+        if (!why || is_reported(verdict->model, i, why))
             continue;
         begin_line(run, verdict);
         out_format(&run->out, "rules: %zu not applied: %s\n",
