@@ -10,7 +10,7 @@
  *
  *     words       texts, and sets of words
  *     source      files as paragraphs of rows; errors, and words like others
- *     expression  the expressions of both languages
+ *     expression  the expressions of both languages; operand: their values
  *     loader      rows about what a loader reads: keys and tensors
  *     graph       rows about what an architecture computes
  *     family      rows about config.json; family_tensor: about its tensors
