@@ -150,7 +150,7 @@ write     base lanes io json model folder check draft codec derive lora hub rest
 compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
-plan      base lanes io json model arch draft codec hub write quantize rows
+plan      base lanes io model arch draft codec hub write quantize rows
 watch     base io json write
 full      base lanes model codec
 ROOMS
