@@ -219,54 +219,55 @@ static void lists_of_blocks(void **state)
 
 /* ---- fields that make no sense ---- */
 
+static const struct {
+    const char *fields, *reason;
+} faults[] = {
+    { "\"num_hidden_layers\": 2",
+      "'config.json': missing key 'num_attention_heads'" },
+    { "\"num_attention_heads\": 4",
+      "'config.json': the number of layers is missing" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": \"4\"",
+      "'config.json': 'num_attention_heads' must be a number, not '4'" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": {}",
+      "'config.json': 'num_attention_heads' must be a number, not an "
+      "object" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": -4",
+      "-4 is not a valid u32 for key '*.attention.head_count'" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": 0",
+      "'config.json': 'num_attention_heads' is 0, but other numbers are "
+      "divided by it" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+      "\"num_key_value_heads\": [1]",
+      "'llama.attention.head_count_kv' has 1 element" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+      "\"num_key_value_heads\": 0",
+      "'llama.attention.head_count_kv' is 0" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+      "\"num_key_value_heads\": 4294967296",
+      "4294967296 is not a valid u32 for key "
+      "'*.attention.head_count_kv'" },
+    { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+      "\"head_dim\": 0",
+      "'llama.attention.key_length' is 0" },
+    { "\"num_hidden_layers\": 1099511627776, \"num_attention_heads\": 4",
+      "1099511627776 is not a valid u32 for key '*.block_count'" },
+    { "\"num_hidden_layers\": 99999999999999999999,"
+      "\"num_attention_heads\": 4",
+      "'config.json': 'num_hidden_layers' must be a whole number from 0 "
+      "on, "
+      "not 1e+20" },
+    { "\"num_hidden_layers\": 2.5, \"num_attention_heads\": 4",
+      "'config.json': 'num_hidden_layers' must be a whole number from 0 "
+      "on, "
+      "not 2.5" },
+};
+
 static void faults_name_their_field(void **state)
 {
-    static const struct {
-        const char *fields, *reason;
-    } cases[] = {
-        { "\"num_hidden_layers\": 2",
-          "'config.json': missing key 'num_attention_heads'" },
-        { "\"num_attention_heads\": 4",
-          "'config.json': the number of layers is missing" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": \"4\"",
-          "'config.json': 'num_attention_heads' must be a number, not '4'" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": {}",
-          "'config.json': 'num_attention_heads' must be a number, not an "
-          "object" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": -4",
-          "-4 is not a valid u32 for key '*.attention.head_count'" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 0",
-          "'config.json': 'num_attention_heads' is 0, but other numbers are "
-          "divided by it" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
-          "\"num_key_value_heads\": [1]",
-          "'llama.attention.head_count_kv' has 1 element" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
-          "\"num_key_value_heads\": 0",
-          "'llama.attention.head_count_kv' is 0" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
-          "\"num_key_value_heads\": 4294967296",
-          "4294967296 is not a valid u32 for key "
-          "'*.attention.head_count_kv'" },
-        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
-          "\"head_dim\": 0",
-          "'llama.attention.key_length' is 0" },
-        { "\"num_hidden_layers\": 1099511627776, \"num_attention_heads\": 4",
-          "1099511627776 is not a valid u32 for key '*.block_count'" },
-        { "\"num_hidden_layers\": 99999999999999999999,"
-          "\"num_attention_heads\": 4",
-          "'config.json': 'num_hidden_layers' must be a whole number from 0 "
-          "on, "
-          "not 1e+20" },
-        { "\"num_hidden_layers\": 2.5, \"num_attention_heads\": 4",
-          "'config.json': 'num_hidden_layers' must be a whole number from 0 "
-          "on, "
-          "not 2.5" },
-    };
     char config[512];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(faults); i++) {
         struct mf_plan plan;
 
         snprintf(config, sizeof(config),
@@ -274,10 +275,10 @@ static void faults_name_their_field(void **state)
                  "\"model_type\": \"llama\", \"hidden_size\": 64, "
                  "\"intermediate_size\": 64, \"rms_norm_eps\": 1e-5,"
                  "\"max_position_embeddings\": 512, \"vocab_size\": 100, %s}",
-                 cases[i].fields);
+                 faults[i].fields);
         plan = plan_of_config(config);
-        if (strcmp(plan.reason, cases[i].reason) != 0)
-            fail_msg("%s: '%s'", cases[i].fields, plan.reason);
+        if (strcmp(plan.reason, faults[i].reason) != 0)
+            fail_msg("%s: '%s'", faults[i].fields, plan.reason);
         assert_true(plan.line[MF_PLAN_KV] == MF_PLAN_UNKNOWN);
     }
 }
