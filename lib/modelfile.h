@@ -1109,7 +1109,7 @@ struct mf_validate_options {
     uint32_t readers; /* of enum mf_readers: those that have to read the model.
                          0: all, which leaves out what mf_rule_info.when_asked
                          says. Otherwise such a breach is an error, and an error
-                         that breaks no such reader is a note */
+                         that does not break any of them is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
 };
@@ -2333,10 +2333,9 @@ struct mf_profile_point {
 
 /* All zero is the default. */
 struct mf_profile_options {
-    size_t size; /* of this struct: see above */
-    struct mf_allocator
-        allocator; /* source of the env's memory and the profile's; if resize is
-                      NULL, the C library's heap */
+    size_t size;                   /* of this struct: see above */
+    struct mf_allocator allocator; /* for the env and the profile; if resize is
+                                      NULL, the C library's heap */
     const char *path;    /* where a profile is written if an expectation fails
                             or blocks are left of an env; NULL: nowhere. The
                             text must live as long as the profile */
