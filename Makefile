@@ -141,29 +141,28 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
-# Architectures are rows of text, which the library contains.
-ARCH_TABLES := lib/arch/tables
-ARCH_ROWS := $(wildcard lib/arch/tables/*.txt)
-# So are the graphs that they compute.
-GRAPH_TABLES := lib/plan/graphs
-GRAPH_ROWS := $(wildcard lib/plan/graphs/*.txt)
-# And the families of Hugging Face's models.
-FAMILIES := lib/hub/families
-FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
-# And what their tensors are called.
-NAMING   := lib/hub/naming_rows
-NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
-# Checks of a folder know the names of all models that those rows convert.
-CONVERTED := lib/folder/converted
-CONVERTED_ROWS := $(FAMILY_ROWS) lib/arch/names.def lib/arch/model_types.def
+# What each family of models is, in rows, and what their tensors are called:
+# tables for the rooms that use them.  Checks of a folder know the names of all
+# models that those rows convert.
+FAMILY_ROWS := $(sort $(wildcard lib/families/*.txt lib/families/*/*.txt))
+NAMING_ROWS := $(sort $(wildcard lib/hub/names/*.txt))
+TABLE_loader    := lib/arch/tables
+TABLE_graph     := lib/plan/graphs
+TABLE_family    := lib/hub/families
+TABLE_naming    := lib/hub/naming_rows
+TABLE_converted := lib/folder/converted
+TABLE_NAMES     := loader graph family naming converted
+TABLES   := $(foreach name,$(TABLE_NAMES),$(TABLE_$(name)))
+# For a test the same with one more family, the file of which is in docs/adding.md.
+ADDED    := $(BUILD)/added
+ADDED_ROWS := $(ADDED)/wren.txt
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
-            $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o $(CODEC_OBJ)
+              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(TABLES:%=$(BUILD)/%.o) $(CODEC_OBJ)
 
 # ---- groups
 
@@ -195,19 +194,24 @@ left_out      = $(filter-out $(STAYS_$(1):%=$(BUILD)/%),$(filter $(GROUP_$(1):%=
 KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group))),$(LIB_OBJ)) \
             $(foreach group,$(LEFT_OUT),$(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/without/$(group).c)))
 
-# A command is a file, or a folder, of cli/commands; cli/ has what they share.
-CLI_DIRS := cli cli/commands cli/commands/*
+# A command is a file, or a folder, of cli/commands; cli/ has what they share,
+# and cli/measure what measures: bench, and the record of any command.
+CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench
 RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
-UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/dump $(BUILD)/tests/read_speed $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
-            $(BUILD)/tests/sample $(BUILD)/fixtures/make
+# Tests of a room are in a folder of its name; their programs are not.
+UNIT_SRC := $(wildcard tests/*/test_*.c)
+UNIT     := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SRC:.c=)))
+# What scripts call.
+HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive inflating hub_big reading big \
+              timeit empty faulty make_arch sample)
+PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
-VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy)
-SCRIPTS  := $(wildcard tests/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
-              tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
+VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
+SCRIPTS  := $(wildcard tests/*/*.t)
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
+              tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
 # archive is linked in where there is one.
@@ -219,9 +223,17 @@ endif
 LIBDL    := -ldl
 LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
-.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-replay bench bench-quant mutants \
+# What the program in fixtures/ writes, and one of these.
+MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
+FIXTURES := fixtures/good-base.gguf
+
+.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+# Rules of make's own apply to nothing here, and trying them on every header
+# takes as long as all else when nothing has to be made.
+MAKEFLAGS += --no-builtin-rules
 
 # What building needs is looked for once, before the first object: the name of
 # a package instead of a compiler's error.
@@ -235,7 +247,7 @@ $(LIB_OBJ) $(CLI_OBJ): | $(BUILD)/.found
 LIBRARIES = $(OUT)/libmodelfile.a $(OUT)/libmodelfile.so
 
 # The program calls every group.
-all: $(if $(LEFT_OUT),,$(BUILD)/modelfile) $(LIBRARIES) ## the program and both libraries (the default)
+all: $(if $(LEFT_OUT),,$(BUILD)/modelfile $(FIXTURES)) $(LIBRARIES) ## the program and both libraries (the default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -271,12 +283,19 @@ $(BUILD)/lib/lanes/xxh3_avx512.o: private OWN := -mavx512f
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
-# a row has the same bytes whatever machine made it.
+# a row has the same bytes whatever machine made it.  Where each variable is in
+# which vector nobody asks: to find that out takes a quarter of the time.
 # Sanitized, the vectorizer's code is not the matter, and takes minutes; clang's
 # build looks at them, and gcc's is for the threads.
-QUANT_FLAGS    := $(if $(SAN),-O1,-O3) -fopenmp-simd -fno-fast-math -fno-trapping-math \
-                  -fno-math-errno -ffp-contract=off
+QUANT_FLAGS    := -fopenmp-simd -fno-fast-math -fno-trapping-math \
+                  -fno-math-errno -ffp-contract=off \
+                  $(if $(DEBUG),,$(call known,-fno-var-tracking))
 QUANT_PLAIN    := $(if $(SAN),$(if $(findstring clang,$(CC)),,-fno-sanitize=all))
+# The searches of these types are written with vectors: what more -O3 does to
+# them takes as long again as everything else, and they are no faster.
+QUANT_VECTORS  := -O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
+QUANT_VECTORS  := $(or $(call known,$(QUANT_VECTORS)),-O3)
+QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter iq1_m.% iq2% iq3% iq4%,$(@F)),$(QUANT_VECTORS),-O3))
 QUANT_portable :=
 QUANT_avx2     := -mavx2 -mf16c
 QUANT_avx512   := -mavx512bw -mavx512vl -mf16c
@@ -285,7 +304,7 @@ define codec_rule
 $(BUILD)/lib/quant/%.$(1).o: lib/quant/%.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
-	$$(Q)$$(COMPILE) $$(QUANT_FLAGS) $$(QUANT_$(1)) $$(QUANT_PLAIN) \
+	$$(Q)$$(COMPILE) $$(QUANT_LEVEL) $$(QUANT_FLAGS) $$(QUANT_$(1)) $$(QUANT_PLAIN) \
 	    -DMF_ISA=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call codec_rule,$(isa))))
@@ -302,48 +321,36 @@ $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 # Rows are read by a program for the machine that builds: what is wrong with one
 # ends the build.
 HOSTCC     ?= cc
-CHECKER    := $(wildcard lib/rows/*.c)
-CHECKED    := $(BUILD)/rows-checked
-ROWS_READ  := lib/rows/config_names.txt $(NAMING_ROWS) $(ARCH_ROWS) $(GRAPH_ROWS) $(FAMILY_ROWS)
-FUNCTIONS  := lib/arch/functions.def lib/hub/functions.def lib/hub/tensor_steps.def \
-              lib/plan/ops.def lib/tokenizer/procedures.def
+ROWS       := $(BUILD)/rows
+ROW_WORDS  := lib/arch/functions.def lib/arch/names.def lib/hub/functions.def \
+              lib/hub/tensor_steps.def lib/plan/ops.def lib/tokenizer/procedures.def
 
-$(BUILD)/rows-check: $(CHECKER) $(wildcard lib/rows/*.h) $(FUNCTIONS)
+$(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(ROW_WORDS)
 	@mkdir -p $(@D)
 	$(call say,HOST,$@)
-	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(CHECKER) -o $@
+	$(Q)$(HOSTCC) -std=c11 -O1 -I. $(wildcard lib/rows/maker/*.c) -o $@
 
-$(CHECKED): $(BUILD)/rows-check $(ROWS_READ)
-	@$(BUILD)/rows-check --fields lib/rows/config_names.txt \
-	    --tensors $(firstword $(NAMING_ROWS)) --loader $(ARCH_ROWS) \
-	    --graph $(GRAPH_ROWS) --family $(FAMILY_ROWS)
+# Tables that would not change stay as they are, and so do objects made of them.
+$(BUILD)/rows-made $(ADDED)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
+	@mkdir -p $(addprefix $(@D)/,$(dir $(TABLES)))
+	@$(ROWS) --fields lib/rows/config_names.txt \
+	    $(foreach name,$(TABLE_NAMES),--$(name) $(@D)/$(TABLE_$(name)).c) \
+	    $(filter $(NAMING_ROWS) $(FAMILY_ROWS) $(ADDED_ROWS),$^)
 	@touch $@
 
-$(BUILD)/$(ARCH_TABLES).c $(BUILD)/$(GRAPH_TABLES).c $(BUILD)/$(FAMILIES).c: $(CHECKED)
+$(TABLES:%=$(BUILD)/%.c): $(BUILD)/rows-made ;
+$(TABLES:%=$(ADDED)/%.c): $(ADDED)/rows-made ;
 
-$(BUILD)/$(ARCH_TABLES).c: $(ARCH_ROWS) $(ARCH_TABLES).awk
-	@mkdir -p $(@D)
-	@awk -f $(ARCH_TABLES).awk -v array=mf_arch_text -v from=$(ARCH_TABLES) $(ARCH_ROWS) >$@
+$(ADDED)/rows-made: $(ADDED_ROWS)
 
-$(BUILD)/$(GRAPH_TABLES).c: $(GRAPH_ROWS) $(ARCH_TABLES).awk
+$(ADDED_ROWS): docs/adding.md tests/project/example.awk
 	@mkdir -p $(@D)
-	@awk -f $(ARCH_TABLES).awk -v array=mf_graph_text -v from=$(GRAPH_TABLES) $(GRAPH_ROWS) >$@
-
-$(BUILD)/$(FAMILIES).c: $(FAMILY_ROWS) $(FAMILIES).awk
-	@mkdir -p $(@D)
-	@awk -f $(FAMILIES).awk $(FAMILY_ROWS) >$@
-
-$(BUILD)/$(CONVERTED).c: $(CONVERTED_ROWS) $(CONVERTED).awk
-	@mkdir -p $(@D)
-	@awk -f $(CONVERTED).awk $(CONVERTED_ROWS) >$@
-
-$(BUILD)/$(NAMING).c: $(NAMING_ROWS) lib/hub/naming.awk
-	@mkdir -p $(@D)
-	@LC_ALL=C awk -f lib/hub/naming.awk $(NAMING_ROWS) >$@
+	@awk -v first="# SPDX" -f tests/project/example.awk docs/adding.md >$@
 
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(BUILD)/$(CONVERTED).o: %.o: %.c
+TABLE_OBJ := $(TABLES:%=$(BUILD)/%.o) $(TABLES:%=$(ADDED)/%.o)
+$(TABLE_OBJ): private OWN := -Wno-overlength-strings
+$(TABLE_OBJ): %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
@@ -399,6 +406,26 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
+# ---- fixtures
+
+# Small models, written by a program for the machine that builds and for all
+# builds alike.  Where one is missing, or one that is made no more is left, all
+# are made again.
+MAKER    := $(BUILD)/fixtures/make
+MAKES    := $(wildcard fixtures/*.[ch])
+
+$(MAKER): $(MAKES)
+	@mkdir -p $(@D)
+	$(call say,HOST,$@)
+	$(Q)$(HOSTCC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -ffp-contract=off $(WARN) $(WERROR) -I. $(filter %.c,$^) -o $@
+
+# The name that stands for all: it is the newest.
+$(FIXTURES): $(MAKES) fixtures/digests.txt | $(MAKER)
+	@rm -rf $(MADE)
+	$(call say,MAKE,fixtures)
+	$(Q)$(MAKER) fixtures $(BUILD)/fixtures/README.md
+	@touch $@
+
 # ---- trying it out
 
 deps: ## installs what building needs (Debian)
@@ -432,16 +459,23 @@ demo: ## installs what is missing, builds, quantizes a small folder of Hugging F
 # ---- tests
 
 # Tests see private symbols: they are linked with the objects.
-$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
+unit_object = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC)))
+$(foreach unit,$(notdir $(UNIT)),$(eval $(BUILD)/tests/$(unit): $(call unit_object,$(unit))))
+$(UNIT): | $(FIXTURES)
+
+$(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
 
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
-$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
-    fingerprint json out sha256)
+$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
+    measure/csv measure/fingerprint measure/sha256)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
+# Their rows are made into bytes as the library's are.
+$(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \
+    $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard lib/rows/maker/*.c)))
 # They read their own symbols, by that information too.
 $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
 # It counts how often the instruction set is chosen.
@@ -450,7 +484,7 @@ $(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
 # The symbol is there before the archive is looked at.
-$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
+$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
@@ -462,9 +496,9 @@ TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
             $(TOY)/lib/full/formats.o $(TOY)/lib/draft/writers.o
 $(TOY_OBJ): private OWN := -iquote $(TOY)
 # Compiled in half the time; what they test is optimized.
-$(UNIT:=.o): private OWN := -O0 -U_FORTIFY_SOURCE
+$(UNIT_SRC:%.c=$(BUILD)/%.o): private OWN := -O0 -U_FORTIFY_SOURCE
 # It has threads of its own.
-$(BUILD)/tests/test_host.o: private OWN += $(THREADS)
+$(BUILD)/tests/base/test_host.o: private OWN += $(THREADS)
 
 $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)
@@ -485,20 +519,25 @@ $(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
+# The command with one more family.
+$(BUILD)/modelfile-added: $(CLI_OBJ) $(TABLES:%=$(ADDED)/%.o) $(OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
+
 # Reads and writes of the library go by way of the test.
-$(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
+$(BUILD)/modelfile-endless: $(CLI_OBJ) $(PROGRAMS)/endless.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write,--wrap=fsync $^ $(LIBS) -o $@
 
 # Opening a model goes by way of the test, which keeps something.
-$(BUILD)/modelfile-leaky: $(CLI_OBJ) $(BUILD)/tests/leaky.o \
+$(BUILD)/modelfile-leaky: $(CLI_OBJ) $(PROGRAMS)/leaky.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_model_open $^ $(LIBS) -o $@
 
 # What malloc asks of glibc goes by way of the test, which refuses.
-$(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
+$(BUILD)/modelfile-starved: $(CLI_OBJ) $(PROGRAMS)/starved.o \
     $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(foreach name,__libc_malloc __libc_calloc __libc_realloc \
@@ -506,23 +545,18 @@ $(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
 	    gomp_aligned_alloc gomp_team_start,-Wl,--wrap=$(name)) $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
-$(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o \
-    $(BUILD)/cli/preload.o
+$(BUILD)/tests/test_malloc_count: $(BUILD)/cli/preload.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka -o $@
 
-$(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBS) -o $@
-
-$(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
+$(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
 $(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
 
 # Its own rows of keys and tensors come before the archive's.
-$(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(OBJECTS)
+$(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
 
-$(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
+$(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ $(LIBS) -lpthread -o $@
 
@@ -533,7 +567,7 @@ test: ## installs what is missing, builds, and runs every test (1 GB of disk)
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all fuzz-seeds $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
@@ -541,7 +575,7 @@ run-tests: tests-built
 
 # What gcc's build runs again: it has threads, which clang's has only where there
 # is libomp.
-THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/%,$(shell grep -l threads tests/test_*.c))
+THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep -l threads $(UNIT_SRC))))
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
@@ -552,11 +586,11 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	@$(MAKE) --no-print-directory format-check metrics leak-check
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
-	    SCRIPTS="$(filter-out $(BESIDE:%=tests/%.t),$(SCRIPTS))"
+	    SCRIPTS="$(filter-out $(wildcard $(BESIDE:%=tests/*/%.t)),$(SCRIPTS))"
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
 	    UNIT="$(THREADED)" VARIANTS= FUZZ_NAMES= \
-	    SCRIPTS="$(patsubst %,tests/%.t,diff hash quantize write)"
+	    SCRIPTS="$(patsubst %,tests/cli/%.t,diff hash quantize write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
 foreign: all $(BUILD)/tests/big ## builds for ARCH=s390x|arm64|armhf, or musl|wasi|windows, and tests that
@@ -586,6 +620,13 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
 	$(call say,LINK,$@)
 	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
 
+# What they begin with; a list is written after the inputs that it names.
+SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)
+fuzz-seeds: $(SEEDS) ## unpacks the inputs that fuzzing begins with
+
+$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds/%.txt tests/fuzz/seeds.sh
+	@sh tests/fuzz/seeds.sh unpack $* $(BUILD)/seeds
+
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -604,7 +645,7 @@ $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 	    -DTARGET=$* $^ -lz -lm -ldl -o $@
 
-fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for each of FUZZ="gguf config"
+fuzz: fuzz-seeds ## FUZZ_SECONDS=60 of libFuzzer for each target, or for each of FUZZ="gguf config"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \
@@ -612,24 +653,24 @@ fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for each of FUZZ="gguf
 	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=5 \
 	        -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/ -close_fd_mask=2 \
-	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	        $(BUILD)/corpus/$$name $(BUILD)/seeds/$$name || exit 1; \
 	done
 
-fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and the fixtures through every target
+fuzz-replay: fuzz-seeds $(FIXTURES) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept inputs and the fixtures through every target
 	@for name in $(FUZZ_NAMES); do \
-	    $(BUILD)/tests/replay-$$name tests/fuzz/corpus/$$name fixtures || \
+	    $(BUILD)/tests/replay-$$name $(BUILD)/seeds/$$name fixtures || \
 	        exit 1; \
 	done
 
 # ---- measuring
 
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_read.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_archive.sh
-	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_folder.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench.sh $(BENCH)
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_data.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_read.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_write.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_archive.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_folder.sh
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)
@@ -693,7 +734,7 @@ uninstall: ## removes the files of make install
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 
 clean: ## removes everything that was made
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(MADE)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
@@ -702,4 +743,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d) $(TOY_OBJ:.o=.d)
+-include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)

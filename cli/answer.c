@@ -6,7 +6,7 @@
 
 #include "cli/cost.h"
 #include "cli/json.h"
-#include "cli/record.h"
+#include "cli/measure/measure.h"
 
 void answer_begin(struct run *run)
 {

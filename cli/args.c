@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "cli/cli.h"
+#include "cli/measure/measure.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
 #include "cli/room.h"
@@ -33,12 +34,7 @@ const struct option common_options[] = {
         "terminal, unless NO_COLOR is set"),
     OPTION_SIZE("--max-memory", shared_options.max_memory,
                 "limit of the heap; exit code 5 if it is reached"),
-    OPTION_TEXT("--record", "DIR", shared_options.record,
-                "write latency, memory, results and energy of the run to DIR"),
-    OPTION_TEXT("--power", "auto|none|mock:WATTS", shared_options.power,
-                "where --record gets the power from; auto: RAPL"),
-    OPTION_TEXT("--power-root", "DIR", shared_options.power_root,
-                "what takes the place of /sys for --power"),
+    OPTIONS_MEASURE,
     OPTION_OPTIONAL("--dhat", "FILE", shared_options.dhat,
                     "write a profile of the heap (default: dhat-heap.json)"),
     OPTION_FLAG("--no-sandbox", shared_options.no_sandbox,

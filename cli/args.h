@@ -66,39 +66,47 @@ struct option {
         struct text_list *list;
     } set;
     const char *help; /* NULL: another name of the option above */
+    bool measures;    /* only `help --all` lists it */
 };
 
 #define OPTION_FLAG(name, variable, help)                                      \
     {                                                                          \
-        name, KIND_FLAG, NULL, 0, { .flag = &(variable) }, help                \
+        name, KIND_FLAG, NULL, 0, { .flag = &(variable) }, help, false         \
     }
 #define OPTION_CHOICE(name, words, first, variable, help)                      \
     {                                                                          \
-        name, KIND_CHOICE, words, first, { .choice = &(variable) }, help       \
+        name, KIND_CHOICE, words, first, { .choice = &(variable) }, help,      \
+            false                                                              \
     }
 #define OPTION_FORMAT(name, which, variable, help)                             \
     {                                                                          \
-        name, KIND_FORMAT, "FORMAT", which, { .text = &(variable) }, help      \
+        name, KIND_FORMAT, "FORMAT", which, { .text = &(variable) }, help,     \
+            false                                                              \
     }
 #define OPTION_COUNT(name, value, variable, help)                              \
     {                                                                          \
-        name, KIND_COUNT, value, 0, { .number = &(variable) }, help            \
+        name, KIND_COUNT, value, 0, { .number = &(variable) }, help, false     \
     }
 #define OPTION_SIZE(name, variable, help)                                      \
     {                                                                          \
-        name, KIND_SIZE, "SIZE", 0, { .number = &(variable) }, help            \
+        name, KIND_SIZE, "SIZE", 0, { .number = &(variable) }, help, false     \
     }
 #define OPTION_TEXT(name, value, variable, help)                               \
     {                                                                          \
-        name, KIND_TEXT, value, 0, { .text = &(variable) }, help               \
+        name, KIND_TEXT, value, 0, { .text = &(variable) }, help, false        \
     }
 #define OPTION_OPTIONAL(name, value, variable, help)                           \
     {                                                                          \
-        name, KIND_OPTIONAL, value, 0, { .text = &(variable) }, help           \
+        name, KIND_OPTIONAL, value, 0, { .text = &(variable) }, help, false    \
     }
 #define OPTION_LIST(name, value, variable, help)                               \
     {                                                                          \
-        name, KIND_LIST, value, 0, { .list = &(variable) }, help               \
+        name, KIND_LIST, value, 0, { .list = &(variable) }, help, false        \
+    }
+/* As OPTION_TEXT. */
+#define OPTION_MEASURE(name, value, variable, help)                            \
+    {                                                                          \
+        name, KIND_TEXT, value, 0, { .text = &(variable) }, help, true         \
     }
 
 /* ---- options that several commands have ---- */

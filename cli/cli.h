@@ -3,9 +3,10 @@
  * cli.h - what a command is, and what a command gets while it runs
  *
  * A command is a row (struct command) in a file of cli/commands, named in
- * commands.def.  main.c finds the row, args.c sets the command's options, the
- * sandbox closes, and the row's function runs.  Commands know the files in cli/
- * but not each other: what two of them need moves to cli/.
+ * commands.def; bench is in cli/measure.  main.c finds the row, args.c sets the
+ * command's options, the sandbox closes, and the row's function runs.  Commands
+ * know the files in cli/ but not each other: what two of them need moves to
+ * cli/.
  *
  * Every command keeps to this:
  *
@@ -65,6 +66,7 @@ struct command {
     const char *examples;         /* one per line; ends with a newline */
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
+    bool measures;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
 

@@ -54,14 +54,15 @@ static void row(struct run *run, const char *first, size_t column,
     out_wrapped(&run->out, second, column);
 }
 
-static void option_rows(struct run *run, const struct option *option)
+/* all: also those that measure. */
+static void option_rows(struct run *run, const struct option *option, bool all)
 {
     char first[200];
 
     for (; option && option->name; option++) {
         const char *letter = option_letter(option);
 
-        if (!option->help)
+        if (!option->help || (option->measures && !all))
             continue;
         snprintf(first, sizeof(first), "  %s%s%s%s%s", letter ? letter : "",
                  letter ? ", " : "", option->name,
@@ -127,10 +128,10 @@ void help_command(struct run *run, const struct command *command)
         command->more_help(run);
     if (command->options) {
         out_text(out, "\noptions:\n");
-        option_rows(run, command->options);
+        option_rows(run, command->options, true);
     }
     out_text(out, "\ncommon options:\n");
-    option_rows(run, common_options);
+    option_rows(run, common_options, true);
     exit_rows(run, command);
 }
 
@@ -161,7 +162,7 @@ static const char *group_title(const struct run *run,
     return group->title;
 }
 
-void help_list(struct run *run)
+void help_list(struct run *run, bool all)
 {
     struct out *out = &run->out;
     char first[100];
@@ -175,6 +176,8 @@ void help_list(struct run *run)
         const struct command *command = run->commands[i];
         const char *title = group_title(run, command);
 
+        if (command->measures && !all)
+            continue;
         if (title)
             out_format(out, "\n%s:\n", title);
         snprintf(first, sizeof(first), "  %s%s%s %s", command->name,
@@ -183,7 +186,10 @@ void help_list(struct run *run)
     }
     words_line(run);
     out_text(out, "\ncommon options:\n");
-    option_rows(run, common_options);
+    option_rows(run, common_options, all);
+    if (!all)
+        out_text(out, "\nWhat measures time, memory and energy is listed by: "
+                      "modelfile help --all\n");
     out_text(out, "\nFILE can be '-' for standard input, if that is "
                   "seekable.\n");
     exit_rows(run, NULL);

@@ -10,8 +10,8 @@
 /* All about one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);
 
-/* The list of commands. */
-void help_list(struct run *run);
+/* The list of commands; all: and of what measures. */
+void help_list(struct run *run, bool all);
 
 /* In JSON: the commands of that name and sub-command; NULL for all. */
 void help_json(struct run *run, const char *name, const char *sub);

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "cli/answer.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
-#include "cli/record.h"
 #include "cli/report.h"
 
 const char *inputs_path(const char *operand)

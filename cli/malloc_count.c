@@ -8,7 +8,7 @@
  * every start.
  *
  * "Bytes" are requested bytes, as in valgrind's DHAT, so that its "At t-gmax"
- * can be compared with our peak (tests/heap.t does).  Therefore:
+ * can be compared with our peak (tests/cli/heap.t does).  Therefore:
  *
  *   - A header in front of each block keeps its size, because free() does not
  *     get it.  The header is not counted, nor is glibc's own overhead.

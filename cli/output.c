@@ -128,17 +128,22 @@ static bool has_tensor(const struct mf_model *model, const char *beginning)
 /* Most families have the first of these names, and adapters the second; others
  * have a config.json, and so may tensors that are llama.cpp's already.  An
  * error in that file does not matter here. */
-static bool has_hub_names(struct mf_model *model)
+static bool has_hub_names(struct run *run, struct mf_model *model)
 {
-    struct mf_config_facts config = { 0 };
+    struct mf_model *outline = NULL;
     struct mf_meta meta;
+    bool found;
 
     if (has_tensor(model, "model.layers.") || has_tensor(model, "base_model."))
         return true;
-    return !mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) &&
-           mf_model_config_facts(model, &config) == MF_OK && config.found &&
-           config.fact[MF_FACT_ARCHITECTURE].given &&
-           !has_tensor(model, "blk.");
+    if (has_tensor(model, "blk.") ||
+        mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL))
+        return false;
+    found = mf_model_outline(model, MF_OUTLINE_FACTS, &outline) == MF_OK
+                ? outline != NULL
+                : mf_env_error(run->env)->status == MF_ERR_UNSUPPORTED;
+    mf_model_close(outline);
+    return found;
 }
 
 /* A GGUF file is for llama.cpp, which needs the model's architecture. */
@@ -155,7 +160,7 @@ static void remark_names(struct run *run, struct mf_model *model,
                       "warning: no config.json next to it says what the model "
                       "is: the file keeps its tensor names, has no "
                       "'general.architecture', and no runtime loads it");
-    else if (naming_of(in) == MF_NAMING_HF && has_hub_names(model))
+    else if (naming_of(in) == MF_NAMING_HF && has_hub_names(run, model))
         report_remark(run, run->operand[0],
                       "warning: tensors keep their Hugging Face names, which "
                       "llama.cpp does not load; --names gguf renames them");

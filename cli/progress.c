@@ -30,7 +30,7 @@
 #include "cli/held.h"
 #include "cli/malloc_count.h"
 
-#include "cli/record.h"
+#include "cli/measure/measure.h"
 #include "cli/report.h"
 
 /* How long the library may take to end by itself. */

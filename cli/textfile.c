@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/inputs.h"
-#include "cli/record.h"
+#include "cli/measure/measure.h"
 #include "cli/report.h"
 
 #define ROOM_MIN ((size_t)64 * 1024)

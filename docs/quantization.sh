@@ -6,7 +6,7 @@
 #     sh docs/quantization.sh [PAGE PICTURE]
 #     SPEED=1 sh docs/quantization.sh
 #
-# Errors and sizes are the same on any machine, and tests/docs.t compares them.
+# Errors and sizes are the same on any machine, and tests/project/docs.t compares them.
 # Speeds are measured only with SPEED=1, on an idle machine.
 set -eu
 

@@ -5,7 +5,7 @@
 #
 #     sh docs/terminal.sh >docs/terminal.svg
 #
-# The picture is made from what the program prints today: tests/docs.t compares
+# The picture is made from what the program prints today: tests/project/docs.t compares
 # them, except for closing lines, whose figures differ from run to run.
 set -eu
 

@@ -996,8 +996,6 @@ enum mf_fact {
     MF_FACT_COUNT
 };
 
-#define MF_FACTS_MAX 32 /* that a later version may have */
-
 /* "architecture", "context_length", ...: the key that JSON output uses. */
 MF_API const char *mf_fact_name(enum mf_fact fact);
 
@@ -1007,26 +1005,22 @@ MF_API const char *mf_fact_name(enum mf_fact fact);
 MF_API bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
                           struct mf_meta *out, size_t *at);
 
-/* The same facts from the config.json of a Hugging Face model, in the folder of
- * the model's first file. The architecture is its model_type; of a number that
- * is another one in each block the greatest is given. */
-struct mf_config_fact {
-    bool given, is_text;
-    uint64_t number;
-    char text[64];
+/* How much of a GGUF file mf_model_outline makes. */
+enum mf_outline {
+    MF_OUTLINE_FACTS, /* what mf_model_fact finds, but for name, license and
+                         file type: reads config.json, no tokenizer, no data */
+    MF_OUTLINE_HEADER /* all keys and tensors, without the vocabulary and what
+                         only describes the model */
 };
 
-struct mf_config_facts {
-    bool found;                               /* there is a config.json */
-    struct mf_config_fact fact[MF_FACTS_MAX]; /* by enum mf_fact */
-    uint64_t room[4];
-};
-
-/* Reads that file, which mf_model_fact never does. MF_OK with found = false if
- * there is no such file, or the model was opened from memory. A value that
- * makes no sense is an error, and the others are given all the same. */
-MF_API enum mf_status mf_model_config_facts(struct mf_model *model,
-                                            struct mf_config_facts *out);
+/* The GGUF file that mf_model_convert makes of a folder of Hugging Face, as a
+ * model in memory, to be closed like any other. MF_OK with *out = NULL if the
+ * model is not such a folder: then its facts are its own. What cannot be
+ * converted is an error that says why. The size of the vocabulary is that of
+ * the embeddings; it is missing where only the tokenizer has it. */
+MF_API enum mf_status mf_model_outline(struct mf_model *model,
+                                       enum mf_outline what,
+                                       struct mf_model **out);
 
 /* What a LoRA adapter says about itself: a GGUF file, or safetensors with the
  * adapter_config.json of PEFT next to them. */
@@ -1112,6 +1106,9 @@ struct mf_validate_options {
                          that does not break any of them is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
+    /* Of mf_model_outline, with MF_OUTLINE_HEADER, or NULL: what llama.cpp's
+     * loader would refuse in that file is found as well. A warning. */
+    struct mf_model *outline;
 };
 
 /* The same with options, which may be NULL. Each call judges all findings

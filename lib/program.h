@@ -251,8 +251,7 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
 struct mf_known_keys {
     const struct mf_model *model;
     size_t index; /* private, as the rest; begin with zeros */
-    const char *rows;
-    size_t size;
+    size_t at;
     char key[160];
 };
 

@@ -10,7 +10,7 @@
 # $BUILD/foreign-ARCH with Debian's cross compiler, and run under qemu-user.
 # Then the emulated program and that in $BUILD do the same jobs over the
 # fixtures, and what they write and print must be equal byte by byte.  `jobs`:
-# only these; a TEST, such as quant for tests/test_quant.c: only that.
+# only these; a TEST, such as quant for tests/quant/test_quant.c: only that.
 #
 # s390x is big-endian; armhf has addresses of 32 bits.
 #
@@ -26,7 +26,7 @@ usage() {
 
 arch=${1:-}
 case $arch in
-musl | wasi | windows) exec sh tests/port_units.sh "$@" ;;
+musl | wasi | windows) exec sh tests/ports/port_units.sh "$@" ;;
 s390x) triplet=s390x-linux-gnu qemu=qemu-s390x libc=s390x ;;
 arm64) triplet=aarch64-linux-gnu qemu=qemu-aarch64 libc=arm64 ;;
 armhf) triplet=arm-linux-gnueabihf qemu=qemu-arm libc=armhf ;;
@@ -89,7 +89,7 @@ if [ "$*" = jobs ]; then
 elif [ $# -gt 0 ]; then
     tests=$*
 else
-    tests=$(ls tests/test_*.c | sed 's|tests/test_\(.*\)\.c|\1|' |
+    tests=$(ls tests/*/test_*.c | sed 's|.*/test_\(.*\)\.c|\1|' |
         grep -vxF "$(excluded | cut -d ' ' -f 1)")
 fi
 programs=

@@ -108,15 +108,18 @@ cut -f 1 "$copy/changes" | sort -u >"$copy/files"
 # ---- which tests run which line
 
 # Those that take minutes, or look at other things than what the code does.
-not_here="*/test_sweep */test_malloc_count */test_quant_golden tests/bench.t \
-tests/crash.t tests/heap.t tests/hostile.t tests/install.t tests/layers.t \
-tests/models.t tests/outside.t tests/replay.t tests/sarif.t tests/undecoded.t \
-tests/convert_docs.t tests/hook.t"
+not_here="*/test_sweep */test_malloc_count */test_quant_golden tests/cli/bench.t \
+tests/cli/crash.t tests/cli/heap.t tests/cli/hostile.t tests/project/install.t tests/project/layers.t \
+tests/cli/models.t tests/cli/outside.t tests/project/replay.t tests/cli/sarif.t tests/project/undecoded.t \
+tests/project/convert_docs.t tests/project/hook.t"
 
 fast_tests() {
-    for test in tests/test_*.c tests/*.t; do
+    for test in tests/*/test_*.c tests/*/*.t; do
         name=$test
-        [ "$test" = "${test%.c}" ] || name=build/${test%.c}
+        if [ "$test" != "${test%.c}" ]; then
+            name=${test##*/}
+            name=build/tests/${name%.c}
+        fi
         for pattern in $not_here; do
             # shellcheck disable=SC2254 # it is a pattern
             case $name in
@@ -127,7 +130,13 @@ fast_tests() {
     done
 }
 
-needs() { # TEST: what make must build for it
+unit_object() { # PROGRAM
+    for source in tests/*/"${1##*/}.c"; do
+        echo "build/${source%.c}.o"
+    done
+}
+
+needs() { # TEST: what is to be made for it
     case $1 in
     *.t) echo build/modelfile ;;
     *) echo "$1" ;;
@@ -148,7 +157,7 @@ flags=-O2
 make_them all build/tests/filled build/tests/reading build/tests/big \
     build/tests/timeit build/tests/empty $(for test in ${TESTS:-$(fast_tests)}
     do
-        [ "$test" != "${test%.t}" ] || echo "$test.o"
+        [ "$test" != "${test%.t}" ] || unit_object "$test"
     done) || die "$(tail "$copy/log")"
 while read -r file; do
     touch "$file"

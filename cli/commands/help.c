@@ -10,6 +10,13 @@
 #include "cli/report.h"
 #include "cli/words.h"
 
+static bool all;
+
+static const struct option table[] = {
+    OPTION_FLAG("--all", all, "list what measures, too"),
+    { 0 },
+};
+
 /* `help meta` is about all commands that begin with it. */
 static void help_name(struct run *run, const char *name)
 {
@@ -34,12 +41,14 @@ static void help(struct run *run)
     if (name && !words_find("", name, &name, &sub) && sub)
         words_find(name, sub, &name, &sub);
     command = name ? find_command(run->commands, name, sub) : NULL;
-    if (name && !command)
+    if (name && all)
+        report_usage(run, "--all is for the list of all commands");
+    else if (name && !command)
         report_usage(run, "unknown command '%.60s'; see: modelfile help", name);
     else if (run->options->json)
         help_json(run, name, sub ? command->sub : NULL);
     else if (!name)
-        help_list(run);
+        help_list(run, all);
     else if (sub)
         help_command(run, command);
     else
@@ -52,7 +61,9 @@ const struct command command_help = {
     .operands = "[COMMAND]",
     .operands_max = 2,
     .summary = "list the commands, or explain one",
-    .examples = "modelfile help tensors info\n",
+    .examples = "modelfile help tensors info\n"
+                "modelfile help --all\n",
+    .options = table,
     .no_input = true,
     .execute = help,
 };

@@ -46,41 +46,43 @@ static struct totals add_up(const struct mf_model *model)
     return totals;
 }
 
-/* A Hugging Face model has in config.json what others have in their metadata.
- * If that file cannot be read, the rest is shown all the same. */
-static void read_config(struct run *run, struct mf_model *model,
-                        const char *path, struct mf_config_facts *config)
+/* A Hugging Face model has in config.json what others have in their metadata:
+ * the keys of the GGUF file that would be made of it.  If none would, the rest
+ * is shown all the same. */
+static struct mf_model *read_config(struct run *run, struct mf_model *model,
+                                    const char *path)
 {
+    struct mf_model *outline = NULL;
     struct mf_meta meta;
 
-    *config = (struct mf_config_facts){ 0 };
-    if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) ||
-        mf_model_config_facts(model, config) == MF_OK)
-        return;
-    report_remark(run, path, mf_env_error(run->env)->message);
+    if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) &&
+        mf_model_outline(model, MF_OUTLINE_FACTS, &outline) != MF_OK)
+        report_remark(run, path, mf_env_error(run->env)->message);
+    return outline;
+}
+
+/* The one of both that has the fact; NULL: neither. */
+static struct mf_model *find_fact(struct mf_model *model,
+                                  struct mf_model *outline, enum mf_fact fact,
+                                  struct mf_meta *meta, size_t *at)
+{
+    if (mf_model_fact(model, fact, meta, at))
+        return model;
+    return outline && mf_model_fact(outline, fact, meta, at) ? outline : NULL;
 }
 
 /* ---- JSON ---- */
 
-static void config_fact_json(struct run *run, const struct mf_config_fact *fact)
-{
-    if (!fact->given)
-        mf_json_null(&run->json);
-    else if (fact->is_text)
-        mf_json_string(&run->json, fact->text, strlen(fact->text));
-    else
-        mf_json_u64(&run->json, fact->number);
-}
-
 static void fact_json(struct run *run, struct mf_model *model,
-                      const struct mf_config_facts *config, enum mf_fact fact)
+                      struct mf_model *outline, enum mf_fact fact)
 {
     struct mf_meta meta;
     size_t at;
 
+    model = find_fact(model, outline, fact, &meta, &at);
     mf_json_key(&run->json, mf_fact_name(fact));
-    if (!mf_model_fact(model, fact, &meta, &at))
-        config_fact_json(run, &config->fact[fact]);
+    if (!model)
+        mf_json_null(&run->json);
     else if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         mf_json_u64(&run->json, meta.count);
     else if (meta.type == MF_VALUE_STRING) /* a file type, by name */
@@ -130,7 +132,7 @@ static void shards_json(struct run *run, const struct mf_model *model)
 }
 
 static void show_json(struct run *run, struct mf_model *model,
-                      const struct mf_config_facts *config)
+                      struct mf_model *outline)
 {
     const struct mf_model_info *info = mf_model_info(model);
     struct totals totals = add_up(model);
@@ -152,8 +154,8 @@ static void show_json(struct run *run, struct mf_model *model,
     json_number(run, "data_bytes", info->data_size);
     json_number(run, "alignment", info->alignment);
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
-        fact_json(run, model, config, (enum mf_fact)fact);
-    json_bool(run, "config_json", config->found);
+        fact_json(run, model, outline, (enum mf_fact)fact);
+    json_bool(run, "config_json", outline);
     for (size_t i = 0; i < KIND_COUNT; i++)
         kind_json(run, model, &kinds[i]);
     adapter_json(run, model);
@@ -185,30 +187,16 @@ static void end_value(struct run *run)
     out_text(out, "\n");
 }
 
-static void config_fact_text(struct run *run, const char *name,
-                             const struct mf_config_fact *fact)
-{
-    if (!fact->given)
-        return;
-    label(run, name);
-    if (fact->is_text)
-        out_escaped(&run->out, str_of(fact->text), "");
-    else
-        out_number(&run->out, fact->number, 0);
-    end_value(run);
-}
-
 static void fact_text(struct run *run, struct mf_model *model,
-                      const struct mf_config_facts *config, const char *name,
+                      struct mf_model *outline, const char *name,
                       enum mf_fact fact)
 {
     struct mf_meta meta;
     size_t at;
 
-    if (!mf_model_fact(model, fact, &meta, &at)) {
-        config_fact_text(run, name, &config->fact[fact]);
+    model = find_fact(model, outline, fact, &meta, &at);
+    if (!model)
         return;
-    }
     label(run, name);
     if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         out_number(&run->out, meta.count, 0);
@@ -222,20 +210,18 @@ static void fact_text(struct run *run, struct mf_model *model,
 }
 
 /* Whether the number is given and is 0, as of experts. */
-static bool is_zero(const struct mf_model *model,
-                    const struct mf_config_facts *config, enum mf_fact fact)
+static bool is_zero(struct mf_model *model, struct mf_model *outline,
+                    enum mf_fact fact)
 {
-    const struct mf_config_fact *beside = &config->fact[fact];
     struct mf_meta meta;
 
-    if (mf_model_fact(model, fact, &meta, NULL))
-        return meta.type != MF_VALUE_ARRAY && meta.number.u64 == 0;
-    return beside->given && !beside->is_text && beside->number == 0;
+    return find_fact(model, outline, fact, &meta, NULL) &&
+           meta.type != MF_VALUE_ARRAY && meta.number.u64 == 0;
 }
 
 /* What not every model has. */
 static void parts_text(struct run *run, struct mf_model *model,
-                       const struct mf_config_facts *config)
+                       struct mf_model *outline)
 {
     static const struct {
         const char *name;
@@ -248,8 +234,8 @@ static void parts_text(struct run *run, struct mf_model *model,
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (!is_zero(model, config, parts[i].fact))
-            fact_text(run, model, config, parts[i].name, parts[i].fact);
+        if (!is_zero(model, outline, parts[i].fact))
+            fact_text(run, model, outline, parts[i].name, parts[i].fact);
 }
 
 static void format_text(struct run *run, const struct mf_model_info *info)
@@ -405,24 +391,24 @@ static void metadata_line(struct run *run, const struct mf_model_info *info)
 }
 
 static void model_text(struct run *run, struct mf_model *model,
-                       const struct mf_config_facts *config)
+                       struct mf_model *outline)
 {
     const struct mf_model_info *info = mf_model_info(model);
 
-    fact_text(run, model, config, "architecture", MF_FACT_ARCHITECTURE);
-    fact_text(run, model, config, "name", MF_FACT_NAME);
-    fact_text(run, model, config, "license", MF_FACT_LICENSE);
+    fact_text(run, model, outline, "architecture", MF_FACT_ARCHITECTURE);
+    fact_text(run, model, outline, "name", MF_FACT_NAME);
+    fact_text(run, model, outline, "license", MF_FACT_LICENSE);
     parameter_lines(run, info);
     size_line(run, info);
     data_line(run, info);
-    fact_text(run, model, config, "quantization", MF_FACT_FILE_TYPE);
-    fact_text(run, model, config, "layers", MF_FACT_BLOCK_COUNT);
-    fact_text(run, model, config, "context", MF_FACT_CONTEXT_LENGTH);
-    fact_text(run, model, config, "embedding", MF_FACT_EMBEDDING_LENGTH);
-    fact_text(run, model, config, "heads", MF_FACT_HEAD_COUNT);
-    fact_text(run, model, config, "kv heads", MF_FACT_HEAD_COUNT_KV);
-    parts_text(run, model, config);
-    fact_text(run, model, config, "vocabulary", MF_FACT_VOCAB_SIZE);
+    fact_text(run, model, outline, "quantization", MF_FACT_FILE_TYPE);
+    fact_text(run, model, outline, "layers", MF_FACT_BLOCK_COUNT);
+    fact_text(run, model, outline, "context", MF_FACT_CONTEXT_LENGTH);
+    fact_text(run, model, outline, "embedding", MF_FACT_EMBEDDING_LENGTH);
+    fact_text(run, model, outline, "heads", MF_FACT_HEAD_COUNT);
+    fact_text(run, model, outline, "kv heads", MF_FACT_HEAD_COUNT_KV);
+    parts_text(run, model, outline);
+    fact_text(run, model, outline, "vocabulary", MF_FACT_VOCAB_SIZE);
     metadata_line(run, info);
     label(run, "tensors");
     out_number(&run->out, info->tensor_count, 0);
@@ -434,7 +420,7 @@ static void model_text(struct run *run, struct mf_model *model,
 }
 
 static void show_text(struct run *run, struct mf_model *model,
-                      const struct mf_config_facts *config, const char *path)
+                      struct mf_model *outline, const char *path)
 {
     const struct mf_model_info *info = mf_model_info(model);
     struct totals totals = add_up(model);
@@ -446,7 +432,7 @@ static void show_text(struct run *run, struct mf_model *model,
         size_line(run, info);
         metadata_line(run, info);
     } else {
-        model_text(run, model, config);
+        model_text(run, model, outline);
     }
     missing_lines(run, model);
     findings_text(run, model);
@@ -460,17 +446,18 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 {
     bool first = run->size == 0;
     struct mf_model *model = inputs_open(run, path, shards, false);
-    struct mf_config_facts config;
+    struct mf_model *outline;
 
     if (!model)
         return;
-    read_config(run, model, path, &config);
+    outline = read_config(run, model, path);
     if (!first && !run->options->json)
         out_text(&run->out, "\n");
     if (run->options->json)
-        show_json(run, model, &config);
+        show_json(run, model, outline);
     else
-        show_text(run, model, &config, path);
+        show_text(run, model, outline, path);
+    mf_model_close(outline);
     mf_model_close(model);
 }
 

@@ -7,11 +7,11 @@
  * else.  Models of other formats are compared with the same rows, as far
  * as names.def and facts say what they call the same.
  *
- * An architecture is a paragraph of lib/arch/tables: rows that say which
- * metadata is read, with which type; what must hold of it; which tensors are
- * looked up, and the shape of each.  The room runs these rows as the loader
- * would, from the first to the last: `if` rows choose, `each` rows repeat for
- * every block, `let` rows name a number.  run.c, keys.c and tensors.c explain
+ * An architecture is a paragraph in section `loader` of a file in lib/families:
+ * rows that say which metadata is read, with which type; what must hold of it;
+ * which tensors are looked up, and the shape of each.  The room runs these rows
+ * as the loader would, from the first to the last: `if` rows choose, `each`
+ * rows repeat for every block, `let` rows name a number.  docs/rows.md explains
  * them.
  *
  * The same rows answer another question: what a number of a block is, such as
@@ -50,9 +50,6 @@ const char *mf_arch_name_at(size_t index);
  * if there are no rows for it.  Formats other than GGUF may use other names. */
 const char *mf_arch_of(const struct mf_model *model, struct mf_str name);
 
-/* The same for the model_type of a config.json. */
-const char *mf_arch_of_type(const struct mf_model *model, struct mf_str type);
-
 /* The known name that differs only in case or punctuation; NULL if there is
  * none. */
 const char *mf_arch_similar(struct mf_str name);
@@ -67,39 +64,10 @@ enum mf_status mf_arch_check(struct mf_model *model, const char *name,
  * it. */
 struct mf_arch_run;
 
-/* What a model of another format says about itself, by the names that it has
- * there. */
-enum mf_arch_kind {
-    MF_ARCH_NUMBER, /* INT64_MIN: not an integer, or one that does not fit */
-    MF_ARCH_LIST,   /* each; NULL: its elements are not numbers */
-    MF_ARCH_TEXT,
-    MF_ARCH_OTHER
-};
-
-struct mf_arch_field {
-    struct mf_str name; /* in small letters */
-    enum mf_arch_kind kind;
-    int64_t number;
-    const int64_t *each;
-    uint64_t count; /* of each */
-    struct mf_str text;
-};
-
-struct mf_arch_fields {
-    struct mf_str type; /* the kind of model; size 0: the file names it */
-    const struct mf_arch_field *at;
-    size_t count;
-};
-
-/* Elements of a list that are kept; one that is longer is of no use. */
-#define MF_ARCH_LIST_MAX 512
-
-/* Whether the rows use a field of that name. */
-bool mf_arch_is_field(struct mf_str name);
-
-/* fields: NULL for a model of GGUF, which has all in its metadata. */
-enum mf_status mf_arch_open(struct mf_model *model,
-                            const struct mf_arch_fields *fields,
+/* keys: of a model of another format, its metadata as a model of GGUF has them;
+ * or NULL.  What they lack is looked for under the names that the format has
+ * for facts. */
+enum mf_status mf_arch_open(struct mf_model *model, struct mf_model *keys,
                             struct mf_arch_run **out);
 void mf_arch_close(struct mf_arch_run *run);
 
@@ -145,12 +113,6 @@ typedef enum mf_status mf_arch_take(void *user,
  * want of metadata, and there are rows. */
 enum mf_status mf_arch_list(struct mf_model *model, mf_arch_take *take,
                             void *user, bool *sure);
-
-/* What fields say about a key of GGUF, whether or not the architecture has it:
- * *list, if its blocks have different numbers, with the greatest in *out.
- * False if they say nothing, and *reason is "", or nothing that makes sense. */
-bool mf_arch_field_value(struct mf_arch_run *run, const char *key, int64_t *out,
-                         bool *list, char *reason, size_t room);
 
 /* What is the matter with the metadata that the last unknown value depends on:
  * "'llama.block_count' is missing".  name: a key of the rows whose value makes

@@ -32,26 +32,27 @@
 #include "lib/model/facts.h"
 
 #define ELEMENTS_MAX 512 /* of an array that a loader keeps */
+#define NAME_MAX     128 /* of an architecture */
 
 /* ---- the type of a row ---- */
 
 struct base {
-    const char *name;
     enum mf_value_type scalar;
     uint32_t elements; /* bits of types that an array may have */
 };
 
 #define BIT(type) (UINT32_C(1) << MF_VALUE_##type)
 
+/* In the order of MF_KEY_TYPES. */
 static const struct base bases[] = {
-    { "uint", MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "id", MF_VALUE_U32, BIT(U32) | BIT(I32) },
-    { "int", MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "float", MF_VALUE_F32, BIT(F32) },
-    { "bool", MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
-    { "string", MF_VALUE_STRING, BIT(STRING) },
-    { "ulong", MF_VALUE_U64, BIT(U64) },
-    { "list", MF_VALUE_ARRAY, UINT32_MAX },
+    { MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_U32, BIT(U32) | BIT(I32) },
+    { MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_F32, BIT(F32) },
+    { MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { MF_VALUE_STRING, BIT(STRING) },
+    { MF_VALUE_U64, BIT(U64) },
+    { MF_VALUE_ARRAY, UINT32_MAX },
 };
 
 struct type {
@@ -62,58 +63,26 @@ struct type {
     uint64_t most;
 };
 
-static bool ends_with(struct mf_str *text, char c)
+static struct type take_type(struct mf_arch_run *run, struct mf_code *row)
 {
-    if (text->size == 0 || text->at[text->size - 1] != c)
-        return false;
-    text->size--;
-    return true;
-}
+    struct type type = { .base = &bases[mf_code_byte(row)] };
+    unsigned flags = mf_code_byte(row);
+    uint64_t most = mf_code_two(row);
 
-/* The digits at the end of a type, or the default. */
-static uint64_t take_count(struct mf_str *text, uint64_t usual)
-{
-    uint64_t count = 0, place = 1;
-    bool any = false;
+    type.single = flags & MF_KEY_SINGLE;
+    type.array = flags & MF_KEY_ARRAY;
+    type.exact = flags & MF_KEY_EXACT;
+    type.optional = flags & MF_KEY_OPTIONAL;
+    type.most = most > 0 ? most : ELEMENTS_MAX;
+    if (type.exact && most == 0) { /* one for each block */
+        const char *per = flags & MF_KEY_TRUNK ? "layers" : "blocks";
+        struct mf_arch_number blocks =
+            mf_arch_name_value(run, (struct mf_str){ per, strlen(per) });
 
-    while (text->size > 0 && text->at[text->size - 1] >= '0' &&
-           text->at[text->size - 1] <= '9') {
-        count += place * (uint64_t)(text->at[--text->size] - '0');
-        place *= 10;
-        any = true;
+        type.exact = blocks.known;
+        if (blocks.known)
+            type.most = (uint64_t)blocks.value;
     }
-    return any ? count : usual;
-}
-
-/* *per: the `let` that says how many elements the array has; NULL if the type
- * does. */
-static struct type type_of(struct mf_str text, const char **per)
-{
-    struct type type = { .single = true, .most = ELEMENTS_MAX };
-    uint64_t count;
-    bool trunk;
-
-    *per = NULL;
-    type.optional = ends_with(&text, '?');
-    if (ends_with(&text, ']')) {
-        type.most = take_count(&text, ELEMENTS_MAX);
-        ends_with(&text, '[');
-        type.array = true;
-        type.single = ends_with(&text, '|');
-    } else {
-        trunk = ends_with(&text, '-');
-        count = take_count(&text, 0);
-        if (ends_with(&text, '*')) {
-            type.array = type.exact = true;
-            if (count == 0)
-                *per = trunk ? "layers" : "blocks";
-            type.most = count;
-        }
-    }
-    for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++)
-        if (mf_str_is(text, bases[i].name))
-            type.base = &bases[i];
-    assert(type.base);
     return type;
 }
 
@@ -125,18 +94,24 @@ bool mf_arch_is_whole_key(struct mf_str name)
            mf_str_begins(name, "tokenizer.") || mf_str_begins(name, "xielu.");
 }
 
-struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
-                                         struct mf_str name)
+static struct mf_arch_full_key full_key(struct mf_str architecture,
+                                        struct mf_str name)
 {
     bool whole = mf_arch_is_whole_key(name);
     struct mf_arch_full_key out;
 
-    assert(run->name.size + name.size + 2 <= sizeof(out.text));
+    assert(architecture.size + name.size + 2 <= sizeof(out.text));
     out.size = (size_t)snprintf(out.text, sizeof(out.text), "%.*s%s%.*s",
-                                whole ? 0 : (int)run->name.size,
-                                whole ? "" : run->name.at, whole ? "" : ".",
+                                whole ? 0 : (int)architecture.size,
+                                whole ? "" : architecture.at, whole ? "" : ".",
                                 (int)name.size, name.at);
     return out;
+}
+
+struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
+                                         struct mf_str name)
+{
+    return full_key(run->name, name);
 }
 
 static void note_type(struct mf_arch_run *run, const struct mf_meta *meta,
@@ -207,9 +182,9 @@ static int64_t integer_of(const struct type *wanted, enum mf_value_type type,
 }
 
 /* Reads the elements of an array, which has at most ELEMENTS_MAX. */
-static void read_elements(struct mf_arch_run *run, size_t row,
-                          const struct mf_meta *meta, const struct type *type,
-                          struct mf_arch_key *key)
+static void read_elements(struct mf_arch_run *run, struct mf_model *model,
+                          size_t row, const struct mf_meta *meta,
+                          const struct type *type, struct mf_arch_key *key)
 {
     struct mf_index *index = run->index;
     struct mf_values *values;
@@ -219,7 +194,7 @@ static void read_elements(struct mf_arch_run *run, size_t row,
 
     each = mf_arena_take(run->quiet ? &run->arena : &index->arena,
                          (size_t)meta->count * sizeof(*each));
-    if (!each || mf_values_open(run->model, row, &values) != MF_OK) {
+    if (!each || mf_values_open(model, row, &values) != MF_OK) {
         run->status = index->env->error.status;
         return;
     }
@@ -232,9 +207,9 @@ static void read_elements(struct mf_arch_run *run, size_t row,
     key->count = seen;
 }
 
-static void read_array(struct mf_arch_run *run, size_t row,
-                       const struct mf_meta *meta, const struct type *type,
-                       struct mf_arch_key *key)
+static void read_array(struct mf_arch_run *run, struct mf_model *model,
+                       size_t row, const struct mf_meta *meta,
+                       const struct type *type, struct mf_arch_key *key)
 {
     key->count = meta->count;
     if (!(type->base->elements >> meta->of & 1)) {
@@ -252,7 +227,7 @@ static void read_array(struct mf_arch_run *run, size_t row,
     if ((meta->of == MF_VALUE_U32 || meta->of == MF_VALUE_I32 ||
          meta->of == MF_VALUE_BOOL || meta->of == MF_VALUE_U64) &&
         meta->count > 0 && meta->count <= ELEMENTS_MAX)
-        read_elements(run, row, meta, type, key);
+        read_elements(run, model, row, meta, type, key);
 }
 
 static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
@@ -285,14 +260,14 @@ static void note_missing(struct mf_arch_run *run,
                   mf_quote((struct mf_str){ full->text, full->size }).text);
 }
 
-static void read_meta(struct mf_arch_run *run, size_t at,
-                      const struct mf_meta *meta, const struct type *type,
-                      struct mf_arch_key *key)
+static void read_meta(struct mf_arch_run *run, struct mf_model *model,
+                      size_t at, const struct mf_meta *meta,
+                      const struct type *type, struct mf_arch_key *key)
 {
     key->offset = meta->span.offset;
     if (meta->type == MF_VALUE_ARRAY &&
         (type->array || type->base->scalar == MF_VALUE_ARRAY))
-        read_array(run, at, meta, type, key);
+        read_array(run, model, at, meta, type, key);
     else
         read_single(run, meta, type, key);
 }
@@ -334,7 +309,7 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
             note_count(run, &meta, type);
             key->fault = MF_ARCH_COUNT;
         } else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
-            read_elements(run, at, &meta, type, key);
+            read_elements(run, run->model, at, &meta, type, key);
         key->present = key->each != NULL;
     } else if (mf_meta_unsigned(&meta, &number) && number <= INT64_MAX) {
         key->number = (struct mf_arch_number){ true, (int64_t)number };
@@ -342,42 +317,63 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
     }
 }
 
+/* The key with its type, as a file has it that was made of GGUF. */
+static bool read_carried(struct mf_arch_run *run, const struct type *type,
+                         struct mf_arch_key *key)
+{
+    struct mf_arch_key carried = *key;
+    struct mf_arch_full_key full;
+    struct mf_meta meta;
+    size_t at;
+
+    if (!run->keys ||
+        !mf_model_fact(run->keys, MF_FACT_ARCHITECTURE, &meta, NULL) ||
+        meta.text.size > NAME_MAX)
+        return false;
+    full = full_key(meta.text, key->name);
+    if (!mf_meta_find(run->keys, full.text, full.size, &meta, &at))
+        return false;
+    read_meta(run, run->keys, at, &meta, type, &carried);
+    if (carried.present)
+        *key = carried;
+    return carried.present;
+}
+
+/* Where the keys of GGUF are known, one that may be missing counts as 0. */
+static void read_foreign(struct mf_arch_run *run, const struct type *type,
+                         struct mf_arch_key *key)
+{
+    if (read_carried(run, type, key))
+        return;
+    read_fact(run, type, key);
+    if (run->keys && type->optional && key->fault == MF_ARCH_SOUND &&
+        !key->present)
+        key->number.known = true;
+}
+
 /* ---- rows ---- */
 
-void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_code row)
 {
-    struct mf_str word = mf_arch_word(&row);
-    struct mf_arch_full_key full = mf_arch_full_key(run, row);
+    struct type type = take_type(run, &row);
+    struct mf_str name = mf_code_text(&row);
+    struct mf_arch_full_key full = mf_arch_full_key(run, name);
     struct mf_arch_key *key;
-    struct mf_arch_number blocks;
     struct mf_meta meta;
-    struct type type;
-    const char *per;
     size_t at;
 
     assert(run->key_count < MF_ARCH_KEYS_MAX);
     key = &run->key[run->key_count];
-    *key = (struct mf_arch_key){ .name = row, .offset = MF_NO_OFFSET };
-    type = type_of(word, &per);
-    if (per) {
-        blocks = mf_arch_number_of(run, (struct mf_str){ per, strlen(per) });
-        type.exact = blocks.known;
-        type.most = blocks.known ? (uint64_t)blocks.value : ELEMENTS_MAX;
-    }
+    *key = (struct mf_arch_key){ .name = name, .offset = MF_NO_OFFSET };
     run->key_count++;
-    if (run->field && mf_arch_read_field(run, key, type.array))
+    if (run->foreign) {
+        read_foreign(run, &type, key);
         return;
-    if (run->foreign)
-        read_fact(run, &type, key);
-    if (run->field && type.optional && key->fault == MF_ARCH_SOUND &&
-        !key->present)
-        key->number.known = true;
-    if (run->foreign)
-        return;
+    }
     if (mf_meta_find(run->model, full.text, full.size, &meta, &at) &&
         (type.single || type.base->scalar == MF_VALUE_ARRAY ||
          meta.type == MF_VALUE_ARRAY))
-        read_meta(run, at, &meta, &type, key);
+        read_meta(run, run->model, at, &meta, &type, key);
     else if (!type.optional) {
         note_missing(run, &full);
         key->fault = MF_ARCH_MISSING;
@@ -392,5 +388,5 @@ const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
     for (size_t i = run->key_count; i-- > 0;)
         if (mf_str_same(run->key[i].name, name))
             return &run->key[i];
-    return mf_arch_field_of(run, name);
+    return NULL;
 }

@@ -87,21 +87,31 @@ static const char *const others[] = {
 };
 #define OTHERS (sizeof(others) / sizeof(*others))
 
-/* The key of the next `key` row; "" at the end of the text. */
+/* The name of the next row KEY, in the order of the program, also among rows
+ * of a condition; its size is 0 at the end. */
 static struct mf_str next_row(struct mf_known_keys *keys)
 {
-    struct mf_str rows = { keys->rows, keys->size }, name = { "", 0 };
+    struct mf_code code = {
+        mf_loader_rows.code + keys->at,
+        mf_loader_rows.code + mf_loader_rows.part[mf_loader_rows.count - 1].end,
+        &mf_loader_rows
+    };
+    struct mf_str name = { "", 0 };
 
-    while (rows.size > 0 && name.size == 0) {
-        struct mf_str row = mf_arch_take_line(&rows);
+    while (mf_code_left(&code) && name.size == 0) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&code, &word);
 
-        if (!mf_str_is(mf_arch_word(&row), "key"))
-            continue;
-        mf_arch_word(&row); /* its type */
-        name = mf_arch_word(&row);
+        if (word == MF_DO_IF) { /* goes on with its rows */
+            mf_code_expression(&row);
+            mf_code_two(&row);
+            code.at = row.at;
+        } else if (word == MF_DO_KEY) {
+            mf_code_bytes(&row, 4); /* its type */
+            name = mf_code_text(&row);
+        }
     }
-    keys->rows = rows.at;
-    keys->size = rows.size;
+    keys->at = (size_t)(code.at - mf_loader_rows.code);
     return name;
 }
 
@@ -128,10 +138,5 @@ const char *mf_known_key_next(struct mf_known_keys *keys)
     if (keys->index < OTHERS)
         return others[keys->index++];
     name = next_row(keys);
-    while (name.size == 0 && keys->index - OTHERS < mf_arch_text_count) {
-        keys->rows = mf_arch_text_rows(&mf_arch_texts[keys->index++ - OTHERS]);
-        keys->size = strlen(keys->rows);
-        name = next_row(keys);
-    }
     return name.size > 0 ? put_key(keys, name) : NULL;
 }

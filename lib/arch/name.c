@@ -12,54 +12,42 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-bool mf_arch_is_in_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
-}
-
 static struct mf_arch_number in_frame(struct mf_arch_run *run,
-                                      const struct mf_arch_frame *frame,
-                                      struct mf_str text)
+                                      const struct mf_frame *frame,
+                                      struct mf_code expression)
 {
-    const struct mf_arch_frame *now = run->frame;
+    const struct mf_frame *now = run->frame;
     struct mf_arch_number out;
 
     run->frame = frame;
-    out = mf_arch_number_of(run, text);
+    out = mf_arch_number_of(run, expression);
     run->frame = now;
     return out;
 }
 
-/* The argument at a place in the list, which has commas between them. */
-static struct mf_str argument(struct mf_str list, size_t place)
+struct mf_arch_number mf_arch_argument(struct mf_arch_run *run,
+                                       unsigned parameter)
 {
-    size_t begin = 0, depth = 0;
-
-    for (size_t i = 0; i < list.size; i++) {
-        depth += list.at[i] == '(';
-        depth -= list.at[i] == ')';
-        if (list.at[i] != ',' || depth > 0)
-            continue;
-        if (place-- == 0)
-            return (struct mf_str){ list.at + begin, i - begin };
-        begin = i + 1;
-    }
-    assert(place == 0);
-    return (struct mf_str){ list.at + begin, list.size - begin };
+    return in_frame(run, run->frame->up, run->frame->value[parameter - 1]);
 }
 
-bool mf_arch_find_argument(const struct mf_arch_frame *frame,
-                           struct mf_str name, struct mf_str *out)
+struct mf_str mf_arch_pattern(const struct mf_arch_run *run,
+                              struct mf_code *code,
+                              char out[MF_ARCH_PATTERN_MAX])
 {
-    struct mf_str parameters = frame->parameters;
+    unsigned pieces = mf_code_byte(code);
+    size_t size = 0;
 
-    for (size_t place = 0; parameters.size > 0; place++)
-        if (mf_str_same(mf_arch_word(&parameters), name)) {
-            *out = argument(frame->arguments, place);
-            return true;
-        }
-    return false;
+    for (unsigned i = 0; i < pieces; i++) {
+        struct mf_str text = mf_frame_word(run->frame, mf_code_word(code));
+
+        if (pieces == 1)
+            return text;
+        assert(size + text.size <= MF_ARCH_PATTERN_MAX);
+        memcpy(out + size, text.at, text.size);
+        size += text.size;
+    }
+    return (struct mf_str){ out, size };
 }
 
 static struct mf_arch_number key_value(struct mf_arch_run *run,
@@ -85,21 +73,13 @@ static struct mf_arch_let *find_let(struct mf_arch_run *run, struct mf_str name)
     return NULL;
 }
 
-/* Whether a row or a group explains the name. */
-static bool is_name(struct mf_arch_run *run, struct mf_str name)
-{
-    struct mf_str text;
-
-    if (run->frame && mf_arch_find_argument(run->frame, name, &text))
-        return true;
-    return find_let(run, name) || mf_arch_key_of(run, name);
-}
-
 static struct mf_arch_number let_value(struct mf_arch_run *run,
                                        struct mf_arch_let *let)
 {
     bool varies = run->varies;
 
+    if (let->fixed)
+        return let->value;
     if (let->key_count != run->key_count || run->key_count == 0 ||
         (let->varies && let->block != run->block) ||
         (run->quiet && !let->value.known)) {
@@ -118,14 +98,11 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 {
     struct mf_arch_let *let;
     const struct mf_arch_key *key;
-    struct mf_str text;
 
     if (mf_str_is(name, "i")) {
         run->varies = true;
         return (struct mf_arch_number){ true, (int64_t)run->block };
     }
-    if (run->frame && mf_arch_find_argument(run->frame, name, &text))
-        return in_frame(run, run->frame->up, text);
     let = find_let(run, name);
     if (let)
         return let_value(run, let);
@@ -139,76 +116,72 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 
 /* ---- a condition that does not hold ---- */
 
-/* The length of the text before the first such sign outside of parentheses, or
- * before the ':' that belongs to a '?' in front of the text. */
-static size_t before_sign(struct mf_str text, char sign)
-{
-    size_t depth = 0, at = 0;
-
-    for (; at < text.size; at++) {
-        if (depth == 0 && text.at[at] == sign)
-            break;
-        depth += text.at[at] == '(' || (sign == ':' && text.at[at] == '?');
-        depth -= text.at[at] == ')' || (sign == ':' && text.at[at] == ':');
-    }
-    return at;
-}
-
 /* What is left of an expression if only the sides of ?: are kept that give its
  * value. */
-static struct mf_str chosen(struct mf_arch_run *run, struct mf_str text)
+static struct mf_code chosen(struct mf_arch_run *run, struct mf_code code)
 {
-    size_t at;
+    while (*code.at == MF_IS_CHOICE) {
+        struct mf_arch_number which;
+        size_t first, second;
+        struct mf_code yes;
 
-    while ((at = before_sign(text, '?')) < text.size) {
-        struct mf_arch_number which =
-            in_frame(run, NULL, (struct mf_str){ text.at, at });
-
-        text = (struct mf_str){ text.at + at + 2, text.size - at - 2 };
-        at = before_sign(text, ':');
-        if (which.known && which.value == 0)
-            text = (struct mf_str){ text.at + at + 2, text.size - at - 2 };
-        else
-            text.size = at - 1;
+        mf_code_byte(&code);
+        first = mf_code_two(&code);
+        second = mf_code_two(&code);
+        which = in_frame(run, NULL, mf_code_expression(&code));
+        yes = mf_code_bytes(&code, first);
+        code = which.known && which.value == 0 ? mf_code_bytes(&code, second)
+                                               : yes;
     }
-    return text;
+    return code;
 }
 
-/* The name from *at on, which is advanced past it; its size is 0 at the end. */
-static struct mf_str next_name(struct mf_str text, size_t *at)
+/* Takes what comes before the next name of a value or a key, and that name; its
+ * size is 0 at the end. */
+static struct mf_code_word next_name(struct mf_code *code)
 {
-    struct mf_str name;
+    while (mf_code_left(code)) {
+        enum mf_code_kind kind = mf_code_enter(code);
 
-    while (*at < text.size && !mf_arch_is_in_name(text.at[*at]))
-        ++*at;
-    name = (struct mf_str){ text.at + *at, 0 };
-    while (*at < text.size && mf_arch_is_in_name(text.at[*at])) {
-        ++*at;
-        name.size++;
+        if (kind == MF_IS_NAME || kind == MF_IS_KEY)
+            return (struct mf_code_word){ 0, mf_code_text(code) };
+        if (kind == MF_IS_PARAMETER)
+            return mf_code_word(code);
     }
-    return name;
+    return (struct mf_code_word){ 0, { "", 0 } };
 }
 
 static const struct mf_arch_key *key_behind(struct mf_arch_run *run,
-                                            struct mf_str text, bool *same);
+                                            struct mf_code code, bool *same);
 
-/* The first key in the file that a text names, also through `let`s. */
-static const struct mf_arch_key *first_key(struct mf_arch_run *run,
-                                           struct mf_str text, bool *same)
+static const struct mf_arch_key *key_of(struct mf_arch_run *run,
+                                        struct mf_code_word name, bool *same)
 {
-    struct mf_str name;
-    size_t at = 0;
+    const struct mf_arch_let *let;
 
-    while ((name = next_name(text, &at)).size > 0) {
-        const struct mf_arch_let *let = find_let(run, name);
-        const struct mf_arch_key *key =
-            let ? key_behind(run, let->expression, same)
-                : mf_arch_key_of(run, name);
+    if (name.parameter > 0)
+        return NULL;
+    let = find_let(run, name.text);
+    if (!let)
+        return mf_arch_key_of(run, name.text);
+    return let->fixed ? NULL : key_behind(run, let->expression, same);
+}
 
-        *same = *same && name.size == text.size;
+/* The first key in the file that an expression names, also through `let`s. */
+static const struct mf_arch_key *first_key(struct mf_arch_run *run,
+                                           struct mf_code code, bool *same)
+{
+    bool alone = *code.at == MF_IS_NAME;
+    struct mf_code_word name;
+
+    while ((name = next_name(&code)).text.size > 0) {
+        const struct mf_arch_key *key = key_of(run, name, same);
+
+        *same = *same && alone;
         if (key && key->offset != MF_NO_OFFSET)
             return key;
     }
+    *same = *same && alone;
     return NULL;
 }
 
@@ -216,54 +189,66 @@ static const struct mf_arch_key *first_key(struct mf_arch_run *run,
  * conditions name; NULL if the file has none.  *same stays true if the value is
  * just that of the key. */
 static const struct mf_arch_key *key_behind(struct mf_arch_run *run,
-                                            struct mf_str text, bool *same)
+                                            struct mf_code code, bool *same)
 {
-    const struct mf_arch_key *key = first_key(run, chosen(run, text), same);
+    const struct mf_arch_key *key = first_key(run, chosen(run, code), same);
 
-    return key ? key : first_key(run, text, same);
+    return key ? key : first_key(run, code, same);
 }
 
-/* Whether the name is earlier in the text, too. */
-static bool is_named_before(struct mf_str text, struct mf_str name)
+/* Whether an expression says the name before that place. */
+static bool is_named_before(struct mf_code code, struct mf_str name,
+                            const uint8_t *place)
 {
-    size_t before = (size_t)(name.at - text.at);
+    while (code.at < place) {
+        struct mf_str other = next_name(&code).text;
 
-    for (size_t i = 0; i + name.size <= before; i++)
-        if (memcmp(text.at + i, name.at, name.size) == 0)
+        if (code.at < place && mf_str_same(other, name))
             return true;
+    }
     return false;
 }
 
-/* Appends "NAME is VALUE" for each name in the text that has a value. */
-static void add_values(struct mf_arch_run *run, struct mf_str text, char *out,
+/* The value of a name; unknown where no row explains it. */
+static struct mf_arch_number value_of(struct mf_arch_run *run,
+                                      struct mf_code_word name)
+{
+    if (name.parameter > 0)
+        return mf_arch_argument(run, name.parameter);
+    if (find_let(run, name.text) || mf_arch_key_of(run, name.text))
+        return mf_arch_name_value(run, name.text);
+    return (struct mf_arch_number){ false, 0 };
+}
+
+/* Appends "NAME is VALUE" for each name in the expression that has a value. */
+static void add_values(struct mf_arch_run *run, struct mf_code code, char *out,
                        size_t room, uint64_t *offset)
 {
-    size_t used = 0, at = 0;
-    struct mf_str name;
+    struct mf_code rest = code;
+    struct mf_code_word name;
+    size_t used = 0;
 
-    while ((name = next_name(text, &at)).size > 0) {
+    while ((name = next_name(&rest)).text.size > 0) {
         bool same = true;
-        const struct mf_arch_key *key = key_behind(run, name, &same);
+        const struct mf_arch_key *key = key_of(run, name, &same);
         struct mf_arch_number value;
 
-        if (key && *offset == MF_NO_OFFSET)
+        if (key && key->offset != MF_NO_OFFSET && *offset == MF_NO_OFFSET)
             *offset = key->offset;
-        if ((*name.at >= '0' && *name.at <= '9') || mf_str_is(name, "i") ||
-            (at < text.size && text.at[at] == '(') || !is_name(run, name))
-            continue;
-        same = same && key && !mf_str_same(key->name, name);
-        value = mf_arch_name_value(run, name);
-        if (value.known && !is_named_before(text, name) &&
-            used + name.size + (same ? key->name.size : 0) + 32 < room)
+        same = same && key && !mf_str_same(key->name, name.text);
+        value = value_of(run, name);
+        if (value.known && !is_named_before(code, name.text, rest.at) &&
+            used + name.text.size + (same ? key->name.size : 0) + 32 < room)
             used += (size_t)snprintf(
                 out + used, room - used, "%s%.*s is %" PRId64 "%s%.*s%s",
-                used ? ", " : "", (int)name.size, name.at, value.value,
-                same ? " (" : "", same ? (int)key->name.size : 0,
+                used ? ", " : "", (int)name.text.size, name.text.at,
+                value.value, same ? " (" : "", same ? (int)key->name.size : 0,
                 same ? key->name.at : "", same ? ")" : "");
     }
 }
 
-void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression)
+void mf_arch_note_need(struct mf_arch_run *run, struct mf_str text,
+                       struct mf_code expression)
 {
     uint64_t offset = MF_NO_OFFSET;
     char values[240] = "";
@@ -271,6 +256,6 @@ void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression)
     add_values(run, expression, values, sizeof(values), &offset);
     mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_VALUE, offset,
                   "architecture '%s' requires %.*s%s%s",
-                  mf_quote(run->name).text, (int)expression.size, expression.at,
+                  mf_quote(run->name).text, (int)text.size, text.at,
                   *values ? ", but " : "", values);
 }

@@ -24,36 +24,32 @@ static struct mf_str str(const char *text)
 
 /* The rows of the architecture that the model says it is of; NULL if there are
  * none. */
-static const struct mf_arch_text *find_text(struct mf_arch_run *run,
-                                            struct mf_str type)
+static const struct mf_rows_part *find_part(struct mf_arch_run *run)
 {
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *part;
     const char *known;
     struct mf_meta name;
 
     run->name = str("");
-    if (mf_model_fact(run->model, MF_FACT_ARCHITECTURE, &name, NULL))
-        type = name.text;
-    if (!type.at || type.size > NAME_MAX)
+    if (!mf_model_fact(run->model, MF_FACT_ARCHITECTURE, &name, NULL) ||
+        !name.text.at || name.text.size > NAME_MAX)
         return NULL;
-    run->name = type;
-    known = run->foreign ? mf_arch_of_type(run->model, type)
-                         : mf_arch_of(run->model, type);
-    text = known ? mf_arch_find(true, str(known)) : NULL;
-    if (!text || !*mf_arch_text_rows(text))
+    run->name = name.text;
+    known = mf_arch_of(run->model, name.text);
+    part = known ? mf_arch_find(true, str(known)) : NULL;
+    if (!part || part->begin == part->end)
         return NULL;
     run->name = str(known);
-    return text;
+    return part;
 }
 
 /* Reads the keys; take: gives tensors, too. */
-static enum mf_status open_run(struct mf_model *model,
-                               const struct mf_arch_fields *fields,
+static enum mf_status open_run(struct mf_model *model, struct mf_model *keys,
                                mf_arch_take *take, void *user,
                                struct mf_arch_run **out)
 {
-    const struct mf_arch_text *before = mf_arch_find(false, str("before"));
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *before = mf_arch_find(false, str("before"));
+    const struct mf_rows_part *part;
     struct mf_arch_run *run = mf_arch_run_new(model, MF_ARCH_LETS_MAX, 0);
     enum mf_status status;
 
@@ -64,17 +60,15 @@ static enum mf_status open_run(struct mf_model *model,
     run->quiet = true;
     run->take = take;
     run->take_user = user;
-    text = find_text(run, fields ? fields->type : str(""));
-    run->known = text != NULL;
-    if (fields)
-        run->status = mf_arch_take_fields(run, fields);
-    if (text)
-        mf_arch_lets(run, text);
+    run->keys = keys;
+    part = find_part(run);
+    run->known = part != NULL;
+    if (part)
+        mf_arch_lets(run, part);
     mf_arch_lets(run, before);
-    if (run->status == MF_OK)
-        mf_arch_run_text(run, before);
-    if (text && run->status == MF_OK)
-        mf_arch_run_text(run, text);
+    mf_arch_run_part(run, before);
+    if (part && run->status == MF_OK)
+        mf_arch_run_part(run, part);
     status = run->status;
     if (status == MF_OK)
         *out = run;
@@ -83,11 +77,10 @@ static enum mf_status open_run(struct mf_model *model,
     return status;
 }
 
-enum mf_status mf_arch_open(struct mf_model *model,
-                            const struct mf_arch_fields *fields,
+enum mf_status mf_arch_open(struct mf_model *model, struct mf_model *keys,
                             struct mf_arch_run **out)
 {
-    return open_run(model, fields, NULL, NULL, out);
+    return open_run(model, keys, NULL, NULL, out);
 }
 
 enum mf_status mf_arch_list(struct mf_model *model, mf_arch_take *take,
@@ -174,14 +167,13 @@ static struct mf_arch_full_key key_in_file(const struct mf_arch_run *run,
     return full;
 }
 
-void mf_arch_explain_key(const struct mf_arch_run *run,
-                         const struct mf_arch_key *key, bool lacks_elements,
-                         char *out, size_t room)
+/* lacks_elements: the array has too few of them. */
+static void explain_key(const struct mf_arch_run *run,
+                        const struct mf_arch_key *key, bool lacks_elements,
+                        char *out, size_t room)
 {
     struct mf_arch_full_key full = key_in_file(run, key->name);
-    struct mf_quoted quoted = mf_quote(
-        key->origin.size > 0 ? key->origin
-                             : (struct mf_str){ full.text, full.size });
+    struct mf_quoted quoted = mf_quote((struct mf_str){ full.text, full.size });
 
     if (key->fault == MF_ARCH_TYPE && key->number.value < 0)
         snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
@@ -209,5 +201,5 @@ void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
 
     *out = '\0';
     if (key)
-        mf_arch_explain_key(run, key, key->count > 0 && !name, out, room);
+        explain_key(run, key, key->count > 0 && !name, out, room);
 }

@@ -6,42 +6,60 @@
 
 static const struct mf_arch_number unknown = { false, 0 };
 
-struct mf_arch_number mf_arch_apply(struct mf_arch_run *run, char sign,
+/* False: it would not fit, or there is none. */
+static bool calculate(enum mf_code_kind kind, int64_t a, int64_t b,
+                      int64_t *out)
+{
+    switch (kind) {
+    case MF_IS_MULTIPLY:
+        return !__builtin_mul_overflow(a, b, out);
+    case MF_IS_ADD:
+        return !__builtin_add_overflow(a, b, out);
+    case MF_IS_SUBTRACT:
+        return !__builtin_sub_overflow(a, b, out);
+    default:
+        if (b == 0 || (b == -1 && a == INT64_MIN))
+            return false;
+        *out = kind == MF_IS_DIVIDE ? a / b : a % b;
+        return true;
+    }
+}
+
+static bool compare(enum mf_code_kind kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case MF_IS_EQUAL:
+        return a == b;
+    case MF_IS_DIFFERENT:
+        return a != b;
+    case MF_IS_LESS:
+        return a < b;
+    case MF_IS_AT_MOST:
+        return a <= b;
+    case MF_IS_GREATER:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+struct mf_arch_number mf_arch_apply(struct mf_arch_run *run,
+                                    enum mf_code_kind kind,
                                     struct mf_arch_number a,
                                     struct mf_arch_number b)
 {
     struct mf_arch_number out = { true, 0 };
-    bool wraps = false;
 
     /* 0 times anything is 0, also where that is unknown. */
-    if (sign == '*' && ((a.known && a.value == 0) || (b.known && b.value == 0)))
-        return (struct mf_arch_number){ true, 0 };
+    if (kind == MF_IS_MULTIPLY &&
+        ((a.known && a.value == 0) || (b.known && b.value == 0)))
+        return out;
     if (!a.known || !b.known)
         return unknown;
-    if (sign == '*')
-        wraps = __builtin_mul_overflow(a.value, b.value, &out.value);
-    else if (sign == '+')
-        wraps = __builtin_add_overflow(a.value, b.value, &out.value);
-    else if (sign == '-')
-        wraps = __builtin_sub_overflow(a.value, b.value, &out.value);
-    else if (b.value == 0 || (b.value == -1 && a.value == INT64_MIN))
-        wraps = true;
-    else
-        out.value = sign == '/' ? a.value / b.value : a.value % b.value;
-    run->overflowed = run->overflowed || (wraps && b.value != 0);
-    return wraps ? unknown : out;
-}
-
-bool mf_arch_compare(const char *sign, int64_t a, int64_t b)
-{
-    switch (sign[0]) {
-    case '=':
-        return a == b;
-    case '!':
-        return a != b;
-    case '<':
-        return sign[1] ? a <= b : a < b;
-    default:
-        return sign[1] ? a >= b : a > b;
-    }
+    if (kind >= MF_IS_EQUAL)
+        return (struct mf_arch_number){ true, compare(kind, a.value, b.value) };
+    if (calculate(kind, a.value, b.value, &out.value))
+        return out;
+    run->overflowed = run->overflowed || b.value != 0;
+    return unknown;
 }

@@ -11,7 +11,6 @@
  *     like ARCHITECTURE             the rows of another one
  *     if EXPRESSION ... else ... end
  *     each FROM .. TO ... end       for the blocks from FROM to TO - 1
- *     field KEY EXPRESSION          a key of other formats (fields.c); not run
  *
  * Groups "before" and "after" are what is common to all architectures.  A `let`
  * of an architecture hides that of the same name in a group.
@@ -27,44 +26,18 @@ static struct mf_str str(const char *text)
     return (struct mf_str){ text, strlen(text) };
 }
 
-struct mf_str mf_arch_word(struct mf_str *text)
+static struct mf_str name_of(const struct mf_rows_part *part)
 {
-    struct mf_str word = { text->at, 0 };
-    size_t skip;
+    struct mf_str words = mf_part_words(&mf_loader_rows, part);
 
-    while (word.size < text->size && word.at[word.size] != ' ')
-        word.size++;
-    skip = word.size + (word.size < text->size);
-    text->at += skip;
-    text->size -= skip;
-    return word;
-}
-
-struct mf_str mf_arch_take_line(struct mf_str *rows)
-{
-    struct mf_str line = { rows->at, 0 };
-
-    while (line.size < rows->size && line.at[line.size] != '\n')
-        line.size++;
-    rows->at += line.size + 1;
-    rows->size -= line.size + 1;
-    return line;
-}
-
-const struct mf_arch_text *mf_arch_find(bool is_arch, struct mf_str name)
-{
-    for (size_t i = 0; i < mf_arch_text_count; i++)
-        if (mf_arch_text_is_arch(&mf_arch_texts[i]) == is_arch &&
-            mf_str_is(name, mf_arch_text_name(&mf_arch_texts[i])))
-            return &mf_arch_texts[i];
-    return NULL;
+    return mf_word(&words);
 }
 
 const char *mf_arch_name_at(size_t index)
 {
-    for (size_t i = 0; i < mf_arch_text_count; i++)
-        if (mf_arch_text_is_arch(&mf_arch_texts[i]) && index-- == 0)
-            return mf_arch_text_name(&mf_arch_texts[i]);
+    for (size_t i = 0; i < mf_loader_rows.count; i++)
+        if (mf_loader_rows.part[i].kind == MF_ROWS_arch && index-- == 0)
+            return name_of(&mf_loader_rows.part[i]).at;
     return NULL;
 }
 
@@ -77,14 +50,14 @@ static const struct {
 
 const char *mf_arch_of(const struct mf_model *model, struct mf_str name)
 {
-    const struct mf_arch_text *text;
+    const struct mf_rows_part *part;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (model->format->naming != MF_NAMING_GGUF &&
             mf_str_is(name, names[i].other))
             name = str(names[i].gguf);
-    text = mf_arch_find(true, name);
-    return text ? mf_arch_text_name(text) : NULL;
+    part = mf_arch_find(true, name);
+    return part ? name_of(part).at : NULL;
 }
 
 /* The next letter or digit from *at on, in lower case; 0 at the end. */
@@ -125,166 +98,160 @@ const char *mf_arch_similar(struct mf_str name)
 
 /* ---- rows ---- */
 
-enum closing { CLOSED_END, CLOSED_ELSE, CLOSED_TEXT };
+static void run_rows(struct mf_arch_run *run, struct mf_code rows);
 
-static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
-                             bool live);
-
-void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text)
+void mf_arch_run_part(struct mf_arch_run *run, const struct mf_rows_part *part)
 {
-    struct mf_str rows = str(mf_arch_text_rows(text));
-    enum closing closing = run_rows(run, &rows, true);
-
-    assert(closing == CLOSED_TEXT);
-    (void)closing;
+    run_rows(run, mf_part_rows(&mf_loader_rows, part));
 }
 
-static void run_group(struct mf_arch_run *run, struct mf_str row, bool optional)
+static void run_group(struct mf_arch_run *run, struct mf_code row)
 {
-    const struct mf_arch_text *text = mf_arch_find(false, mf_arch_word(&row));
-    struct mf_arch_frame frame = { .up = run->frame, .arguments = row };
+    struct mf_frame frame = { .up = run->frame };
+    struct mf_code rows = mf_code_use(row, &frame);
 
-    assert(text);
-    frame.parameters = str(mf_arch_text_parameters(text));
-    frame.optional = optional || (run->frame && run->frame->optional);
     run->frame = &frame;
-    mf_arch_run_text(run, text);
+    run_rows(run, rows);
     run->frame = frame.up;
 }
 
-static void run_like(struct mf_arch_run *run, struct mf_str row)
+static void run_need(struct mf_arch_run *run, struct mf_code row)
 {
-    const struct mf_arch_text *text = mf_arch_find(true, row);
-
-    assert(text);
-    mf_arch_run_text(run, text);
-}
-
-static void run_need(struct mf_arch_run *run, struct mf_str row)
-{
+    struct mf_str text = mf_code_text(&row);
     struct mf_arch_number holds = mf_arch_number_of(run, row);
 
     if (!holds.known || holds.value != 0)
         return;
-    mf_arch_note_need(run, row);
+    mf_arch_note_need(run, text, row);
     run->stopped = true;
 }
 
-static void run_if(struct mf_arch_run *run, struct mf_str row,
-                   struct mf_str *rows, bool live)
+static void run_if(struct mf_arch_run *run, struct mf_code row)
 {
-    struct mf_arch_number which = { false, 0 };
+    struct mf_arch_number which = mf_arch_take_number(run, &row);
+    struct mf_code rows = mf_code_part(&row);
 
-    if (live)
-        which = mf_arch_number_of(run, row);
-    if (live && !which.known)
+    if (!which.known)
         run->unsure = true;
-    if (run_rows(run, rows, which.known && which.value != 0) == CLOSED_ELSE)
-        run_rows(run, rows, which.known && which.value == 0);
+    else
+        run_rows(run, which.value ? rows : row);
 }
 
-static void run_each(struct mf_arch_run *run, struct mf_str row,
-                     struct mf_str *rows, bool live)
+static void run_each(struct mf_arch_run *run, struct mf_code row)
 {
     uint64_t block = run->block;
+    struct mf_arch_number from, to;
 
-    /* They only look at tensors. */
-    if (live && (!run->quiet || run->take)) {
-        struct mf_arch_number from = mf_arch_take_number(run, &row), to;
-
-        mf_arch_word(&row); /* ".." */
-        to = mf_arch_number_of(run, row);
-        if (!from.known || !to.known)
-            run->unsure = true;
-        else
-            for (int64_t i = from.value;
-                 i < to.value && i < MF_ARCH_BLOCKS_MAX && !run->stopped; i++) {
-                struct mf_str again = *rows;
-
-                run->block = (uint64_t)i;
-                run_rows(run, &again, true);
-            }
+    if (run->quiet && !run->take)
+        return; /* they only look at tensors */
+    from = mf_arch_take_number(run, &row);
+    to = mf_arch_take_number(run, &row);
+    if (!from.known || !to.known) {
+        run->unsure = true;
+        return;
+    }
+    for (int64_t i = from.value;
+         i < to.value && i < MF_ARCH_BLOCKS_MAX && !run->stopped; i++) {
+        run->block = (uint64_t)i;
+        run_rows(run, row);
     }
     run->block = block;
-    run_rows(run, rows, false);
 }
 
-static void run_row(struct mf_arch_run *run, struct mf_str word,
-                    struct mf_str row)
+static void run_row(struct mf_arch_run *run, enum mf_code_row word,
+                    struct mf_code row)
 {
-    bool optional = run->frame && run->frame->optional;
-
-    if (run->quiet && ((mf_str_begins(word, "tensor") && !run->take) ||
-                       mf_str_is(word, "need")))
+    switch (word) {
+    case MF_DO_IF:
+        run_if(run, row);
         return;
-    if (mf_str_is(word, "tensor"))
-        mf_arch_check_tensor(run, row, optional);
-    else if (mf_str_is(word, "tensor?"))
-        mf_arch_check_tensor(run, row, true);
-    else if (mf_str_is(word, "key"))
+    case MF_DO_EACH:
+        run_each(run, row);
+        return;
+    case MF_DO_USE:
+        run_group(run, row);
+        return;
+    case MF_DO_LIKE:
+        mf_arch_run_part(run, &mf_loader_rows.part[mf_code_two(&row)]);
+        return;
+    case MF_DO_KEY:
         mf_arch_read_key(run, row);
-    else if (mf_str_is(word, "need"))
-        run_need(run, row);
-    else if (mf_str_is(word, "use"))
-        run_group(run, row, false);
-    else if (mf_str_is(word, "use?"))
-        run_group(run, row, true);
-    else if (mf_str_is(word, "like"))
-        run_like(run, row);
-    else
-        assert(mf_str_is(word, "let"));
+        return;
+    case MF_DO_NEED:
+        if (!run->quiet)
+            run_need(run, row);
+        return;
+    case MF_DO_TENSOR:
+        if (!run->quiet || run->take)
+            mf_arch_check_tensor(run, row, run->frame && run->frame->optional);
+        return;
+    default:
+        return; /* a `let` was collected before */
+    }
 }
 
-/* Runs rows up to the "end" or "else" that closes them; live: false only passes
- * over them. */
-static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
-                             bool live)
+static void run_rows(struct mf_arch_run *run, struct mf_code rows)
 {
-    while (rows->size > 0) {
-        struct mf_str row = mf_arch_take_line(rows), word = mf_arch_word(&row);
-        bool now = live && !run->stopped && run->status == MF_OK;
+    while (mf_code_left(&rows) && !run->stopped && run->status == MF_OK) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
 
-        if (mf_str_is(word, "end"))
-            return CLOSED_END;
-        if (mf_str_is(word, "else"))
-            return CLOSED_ELSE;
-        if (mf_str_is(word, "if"))
-            run_if(run, row, rows, now);
-        else if (mf_str_is(word, "each"))
-            run_each(run, row, rows, now);
-        else if (now)
-            run_row(run, word, row);
+        run_row(run, word, row);
     }
-    return CLOSED_TEXT;
 }
 
 /* ---- a whole architecture ---- */
 
-size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
+static size_t lets_of(struct mf_arch_run *run, struct mf_code rows);
+
+/* The `let` rows of a row that has others in it, or uses them. */
+static size_t lets_in(struct mf_arch_run *run, enum mf_code_row word,
+                      struct mf_code row)
 {
-    struct mf_str rows = str(mf_arch_text_rows(text));
+    struct mf_frame frame = { .up = NULL };
+    struct mf_code rows;
+
+    if (word == MF_DO_USE)
+        return lets_of(run, mf_code_use(row, &frame));
+    if (word == MF_DO_LIKE)
+        return mf_arch_lets(run, &mf_loader_rows.part[mf_code_two(&row)]);
+    mf_code_expression(&row);
+    if (word == MF_DO_EACH) {
+        mf_code_expression(&row);
+        return lets_of(run, row);
+    }
+    rows = mf_code_part(&row);
+    return lets_of(run, rows) + lets_of(run, row);
+}
+
+static size_t lets_of(struct mf_arch_run *run, struct mf_code rows)
+{
     size_t count = 0;
 
-    while (rows.size > 0) {
-        struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
+    while (mf_code_left(&rows)) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
 
-        if (mf_str_is(word, "like"))
-            count += mf_arch_lets(run, mf_arch_find(true, row));
-        else if (mf_str_is(word, "use") || mf_str_is(word, "use?"))
-            count += mf_arch_lets(run, mf_arch_find(false, mf_arch_word(&row)));
-        else if (mf_str_is(word, "let")) {
-            struct mf_str name = mf_arch_word(&row);
+        if (word == MF_DO_LET) {
+            struct mf_str name = mf_code_text(&row);
 
+            mf_code_byte(&row);
             if (run)
                 mf_arch_add_let(run, name, row);
             count++;
-        }
+        } else if (word <= MF_DO_LIKE)
+            count += lets_in(run, word, row);
     }
     return count;
 }
 
+size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_rows_part *part)
+{
+    return lets_of(run, mf_part_rows(&mf_loader_rows, part));
+}
+
 void mf_arch_add_let(struct mf_arch_run *run, struct mf_str name,
-                     struct mf_str expression)
+                     struct mf_code expression)
 {
     assert(run->let_count < run->let_room);
     run->let[run->let_count++] =
@@ -320,18 +287,18 @@ void mf_arch_run_free(struct mf_arch_run *run)
     mf_release(run->model->env, run, run_size(run->let_room, run->used_count));
 }
 
-static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
+static void run_all(struct mf_arch_run *run, const struct mf_rows_part *part)
 {
-    const struct mf_arch_text *before = mf_arch_find(false, str("before"));
-    const struct mf_arch_text *after = mf_arch_find(false, str("after"));
+    const struct mf_rows_part *before = mf_arch_find(false, str("before"));
+    const struct mf_rows_part *after = mf_arch_find(false, str("after"));
 
     assert(before && after);
-    mf_arch_lets(run, text);
+    mf_arch_lets(run, part);
     mf_arch_lets(run, before);
-    if (*mf_arch_text_rows(text) && !mf_arch_is_other(run)) {
-        mf_arch_run_text(run, before);
-        mf_arch_run_text(run, text);
-        mf_arch_run_text(run, after);
+    if (part->begin < part->end && !mf_arch_is_other(run)) {
+        mf_arch_run_part(run, before);
+        mf_arch_run_part(run, part);
+        mf_arch_run_part(run, after);
     }
     if (run->status == MF_OK && run->key_count > 0)
         mf_arch_report_tensors(run);
@@ -340,8 +307,8 @@ static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
 enum mf_status mf_arch_check(struct mf_model *model, const char *name,
                              bool whole)
 {
-    const struct mf_arch_text *text = mf_arch_find(true, str(name));
-    size_t lets = mf_arch_lets(NULL, text) +
+    const struct mf_rows_part *part = mf_arch_find(true, str(name));
+    size_t lets = mf_arch_lets(NULL, part) +
                   mf_arch_lets(NULL, mf_arch_find(false, str("before")));
     struct mf_arch_run *run =
         mf_arch_run_new(model, lets, model->index.tensor_count);
@@ -352,7 +319,7 @@ enum mf_status mf_arch_check(struct mf_model *model, const char *name,
     run->name = str(name);
     run->whole = whole;
     run->severity = run->foreign ? MF_WARNING : MF_ERROR;
-    run_all(run, text);
+    run_all(run, part);
     status = run->status;
     mf_arch_run_free(run);
     return status;

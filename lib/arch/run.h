@@ -8,42 +8,15 @@
 #include <string.h>
 
 #include "lib/arch/arch.h"
-#include "lib/base/str.h"
+#include "lib/rows/rows.h"
 
-/* A paragraph of lib/arch/tables: one row a line. */
-struct mf_arch_text {
-    /* 'a', or 'g' for a group, which `use` rows refer to; then the name, the
-     * parameters of a group (names between spaces) and the rows, a NUL after
-     * each.  An address that the loader has to fill in takes 32 bytes of a
-     * program: there is one for each text, not three. */
-    const char *all;
-};
-
-static inline bool mf_arch_text_is_arch(const struct mf_arch_text *text)
+/* The paragraph of an architecture or of a group; NULL: there is none. */
+static inline const struct mf_rows_part *mf_arch_find(bool is_arch,
+                                                      struct mf_str name)
 {
-    return text->all[0] == 'a';
+    return mf_rows_find(&mf_loader_rows, is_arch ? MF_ROWS_arch : MF_ROWS_group,
+                        name);
 }
-
-static inline const char *mf_arch_text_name(const struct mf_arch_text *text)
-{
-    return text->all + 1;
-}
-
-static inline const char *
-mf_arch_text_parameters(const struct mf_arch_text *text)
-{
-    return strchr(text->all, 0) + 1;
-}
-
-static inline const char *mf_arch_text_rows(const struct mf_arch_text *text)
-{
-    return strchr(mf_arch_text_parameters(text), 0) + 1;
-}
-
-extern const struct mf_arch_text mf_arch_texts[];
-extern const size_t mf_arch_text_count;
-
-const struct mf_arch_text *mf_arch_find(bool is_arch, struct mf_str name);
 
 /* What an expression gives.  Unknown: it depends on metadata that the file
  * lacks, on a division by zero or on a number above INT64_MAX. */
@@ -71,12 +44,12 @@ struct mf_arch_key {
     struct mf_str text;  /* of a string */
     uint64_t offset;     /* of the value in the file */
     enum mf_arch_fault fault;
-    struct mf_str origin; /* the field that it is made of, where it has
-                             another name than the key */
 };
 
 struct mf_arch_let {
-    struct mf_str name, expression;
+    struct mf_str name;
+    struct mf_code expression;
+    bool fixed; /* the value is given, and stays */
     /* Its last value, and for what it holds: the current block, or all of them,
      * and the keys that had been read.  Without it lengths that are made of
      * others are computed again for each row. */
@@ -86,13 +59,6 @@ struct mf_arch_let {
     size_t key_count; /* 0: no value */
 };
 
-/* The arguments of the group that is run. */
-struct mf_arch_frame {
-    const struct mf_arch_frame *up;
-    struct mf_str parameters, arguments;
-    bool optional; /* all tensors of the group */
-};
-
 /* A tensor that is missing; one for all blocks. */
 struct mf_arch_missing {
     struct mf_str pattern;
@@ -100,7 +66,7 @@ struct mf_arch_missing {
 };
 
 #define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    224 /* with those of other formats, and of graphs */
+#define MF_ARCH_LETS_MAX    224 /* with those of graphs */
 #define MF_ARCH_MISSING_MAX 96
 
 struct mf_arch_run {
@@ -114,9 +80,8 @@ struct mf_arch_run {
     bool overflowed;    /* a number did not fit; only set */
     const struct mf_arch_key *culprit; /* the first that a number lacked */
     struct mf_arena arena;             /* of arrays, if quiet */
-    const struct mf_arch_key *field;   /* what another format says (fields.c);
-                                          NULL: nothing */
-    size_t field_count;
+    struct mf_model
+        *keys;          /* of another format, its metadata in GGUF; or NULL */
     mf_arch_take *take; /* gets the tensors of rows, which are not checked */
     void *take_user;
     enum mf_severity severity; /* of findings */
@@ -124,7 +89,11 @@ struct mf_arch_run {
     bool unsure;    /* a row was skipped for want of metadata */
     uint64_t block; /* its number replaces "*" */
     bool varies;    /* the number that is computed depends on it; only set */
-    const struct mf_arch_frame *frame;
+    const struct mf_frame *frame; /* of the group that is run */
+    /* The length of a tensor that a row names: for graphs. */
+    struct mf_arch_number (*length)(void *user, struct mf_code_word name,
+                                    unsigned dimension);
+    void *length_user;
     enum mf_status status;
     uint8_t *used; /* for each tensor: a row names it */
     size_t used_count;
@@ -135,7 +104,7 @@ struct mf_arch_run {
     struct mf_arch_let let[];
 };
 
-/* ---- words and lines of rows (run.c) ---- */
+/* ---- rows (run.c) ---- */
 
 /* A run with room for so many `let` rows, and for marks of so many tensors.
  * NULL after mf_fail. */
@@ -143,50 +112,49 @@ struct mf_arch_run *mf_arch_run_new(struct mf_model *model, size_t let_room,
                                     size_t used_count);
 void mf_arch_run_free(struct mf_arch_run *run);
 
-/* Collects the `let` rows of a text and those that it uses, and returns how
- * many they are; run NULL: only counts.  Those that come first hide later ones.
- */
-size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_arch_text *text);
+/* Collects the `let` rows of a paragraph and those that it uses, and returns
+ * how many they are; run NULL: only counts.  Those that come first hide later
+ * ones. */
+size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_rows_part *part);
 void mf_arch_add_let(struct mf_arch_run *run, struct mf_str name,
-                     struct mf_str expression);
+                     struct mf_code expression);
 
-void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text);
-
-/* Takes the text up to the next space, and the space. */
-struct mf_str mf_arch_word(struct mf_str *text);
-
-/* Takes the next row. */
-struct mf_str mf_arch_take_line(struct mf_str *rows);
+void mf_arch_run_part(struct mf_arch_run *run, const struct mf_rows_part *part);
 
 /* ---- expressions (expression.c) ---- */
 
-/* The value of the expression at the beginning of *text, which is advanced past
- * it. */
+/* Takes an expression, and gives its value. */
 struct mf_arch_number mf_arch_take_number(struct mf_arch_run *run,
-                                          struct mf_str *text);
+                                          struct mf_code *code);
 struct mf_arch_number mf_arch_number_of(struct mf_arch_run *run,
-                                        struct mf_str text);
+                                        struct mf_code code);
 
-/* Of the operators * / % + -, and of == != < <= > >= (operators.c). */
-struct mf_arch_number mf_arch_apply(struct mf_arch_run *run, char sign,
+/* What an operator with two operands gives (operators.c). */
+struct mf_arch_number mf_arch_apply(struct mf_arch_run *run,
+                                    enum mf_code_kind kind,
                                     struct mf_arch_number a,
                                     struct mf_arch_number b);
-bool mf_arch_compare(const char *sign, int64_t a, int64_t b);
 
 /* ---- names in expressions (name.c) ---- */
-
-bool mf_arch_is_in_name(char c);
-
-/* Whether the name is a parameter of the group; *out: its argument. */
-bool mf_arch_find_argument(const struct mf_arch_frame *frame,
-                           struct mf_str name, struct mf_str *out);
 
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name);
 
+/* That of the group's argument for a parameter, from 1 on. */
+struct mf_arch_number mf_arch_argument(struct mf_arch_run *run,
+                                       unsigned parameter);
+
+/* Takes a pattern, in which arguments stand for parameters.  out: where it is
+ * put together. */
+#define MF_ARCH_PATTERN_MAX 256
+struct mf_str mf_arch_pattern(const struct mf_arch_run *run,
+                              struct mf_code *code,
+                              char out[MF_ARCH_PATTERN_MAX]);
+
 /* Reports that an expression is not true, with the values of the keys and
  * names in it. */
-void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression);
+void mf_arch_note_need(struct mf_arch_run *run, struct mf_str text,
+                       struct mf_code expression);
 
 /* ---- metadata (keys.c) ---- */
 
@@ -202,34 +170,11 @@ struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
                                          struct mf_str name);
 
 /* Runs a row "key TYPE NAME". */
-void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row);
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_code row);
 
 /* The key that a row has read; NULL if none has. */
 const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
                                          struct mf_str name);
-
-/* ---- fields of other formats (fields.c) ---- */
-
-/* Keeps the fields, in the run's arena, and adds the rows that use them. */
-enum mf_status mf_arch_take_fields(struct mf_arch_run *run,
-                                   const struct mf_arch_fields *fields);
-
-/* The field of that name, or NULL. */
-const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
-                                           struct mf_str name);
-
-/* Gives a key its value from fields.  array: it may be a list.  False if no
- * field says anything about it. */
-bool mf_arch_read_field(struct mf_arch_run *run, struct mf_arch_key *key,
-                        bool array);
-
-/* ---- numbers (numbers.c) ---- */
-
-/* Says why a key has no value that makes sense.  lacks_elements: it has too few
- * of them. */
-void mf_arch_explain_key(const struct mf_arch_run *run,
-                         const struct mf_arch_key *key, bool lacks_elements,
-                         char *out, size_t room);
 
 /* ---- tensors (tensors.c) ---- */
 
@@ -239,7 +184,7 @@ const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
                                        struct mf_str pattern);
 
 /* Runs a row "tensor NAME DIMENSIONS". */
-void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
+void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_code row,
                           bool optional);
 
 /* Whether a model of another format has nothing that its architecture has: no

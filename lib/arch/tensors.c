@@ -207,31 +207,22 @@ struct row {
     bool optional, reshape;
 };
 
-static struct row parse(struct mf_arch_run *run, struct mf_str text,
-                        bool optional)
+static struct row take_row(struct mf_arch_run *run, struct mf_code code,
+                           bool optional)
 {
-    struct row row = { .optional = optional };
-    struct mf_str word;
+    unsigned flags = mf_code_byte(&code);
+    struct row row = { .pattern = mf_code_text(&code) };
+    struct mf_arch_number may = { true, 0 };
 
-    row.pattern = mf_arch_word(&text);
-    do {
-        if (row.shape.rank > 0)
-            mf_arch_word(&text); /* the comma */
-        assert(row.shape.rank < DIMS_MAX);
-        row.shape.dim[row.shape.rank++] = mf_arch_take_number(run, &text);
-    } while (text.size > 0 && *text.at == ',');
-    while (text.size > 0) {
-        word = mf_arch_word(&text);
-        if (mf_str_is(word, "reshape"))
-            row.reshape = true;
-        else {
-            struct mf_arch_number may;
-
-            assert(mf_str_is(word, "optional"));
-            may = mf_arch_take_number(run, &text);
-            row.optional = row.optional || !may.known || may.value != 0;
-        }
-    }
+    row.shape.rank = mf_code_byte(&code);
+    assert(row.shape.rank <= DIMS_MAX); /* in a row, not in a file */
+    for (unsigned i = 0; i < row.shape.rank; i++)
+        row.shape.dim[i] = mf_arch_take_number(run, &code);
+    row.reshape = flags & MF_TENSOR_RESHAPE;
+    if (flags & MF_TENSOR_CONDITION)
+        may = mf_arch_take_number(run, &code);
+    row.optional =
+        optional || flags & MF_TENSOR_OPTIONAL || !may.known || may.value != 0;
     return row;
 }
 
@@ -280,10 +271,10 @@ static void give_row(struct mf_arch_run *run, const struct row *row)
     run->status = run->take(run->take_user, &out);
 }
 
-void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str text,
+void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_code code,
                           bool optional)
 {
-    struct row row = parse(run, text, optional);
+    struct row row = take_row(run, code, optional);
     size_t at = find(run, row.pattern);
     struct shape has;
 
@@ -420,7 +411,7 @@ bool mf_arch_is_other(struct mf_arch_run *run)
 void mf_arch_report_tensors(struct mf_arch_run *run)
 {
     struct mf_arch_number count =
-        mf_arch_number_of(run, (struct mf_str){ "blocks", 6 });
+        mf_arch_name_value(run, (struct mf_str){ "blocks", 6 });
     uint64_t blocks = count.known ? (uint64_t)count.value : UINT64_MAX;
     uint64_t seen = blocks_in_names(run), block;
     bool wrong;

@@ -6,7 +6,7 @@
  * which findings have been used against some reader.  A row looks at the text
  * of a finding, since the text has the place and the number; a check of its own
  * for each attack was the alternative, and it would find the same fields a
- * second time.  tests/attacks.t fails if a fixture of a row stops naming it, so
+ * second time.  tests/cli/attacks.t fails if a fixture of a row stops naming it, so
  * a reworded message cannot lose one.
  */
 #ifndef MF_LIB_ATTACKS_H

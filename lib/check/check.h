@@ -17,7 +17,7 @@
  *   whatever the number of threads.
  * - No tensor data is decoded.  A NaN shows in the bits of a value or of a
  *   block's scale, where scan.def says.  A program that only validates is
- *   linked without a codec; tests/layers.t checks that.
+ *   linked without a codec; tests/project/layers.t checks that.
  * - A rule that belongs to one format is in that format's folder.
  */
 #ifndef MF_LIB_CHECK_H
@@ -31,6 +31,11 @@ void mf_architecture_check(struct mf_model *model);
 /* Finds lists with fewer elements than there are blocks, of what a cache
  * depends on. */
 void mf_lists_check(struct mf_model *model);
+
+/* Adds what a loader would find in the GGUF file that the model becomes, as
+ * warnings: the outline is its header. */
+enum mf_status mf_outline_check(struct mf_model *model,
+                                struct mf_model *outline);
 
 /* Finds tensors of types that llama.cpp cannot compute with.  The architecture
  * is one that it has. */

@@ -17,6 +17,14 @@ static uint32_t asked_readers(const struct mf_validate_options *options)
     return options->readers == MF_READERS_ALL ? 0 : options->readers;
 }
 
+/* Whether one of them may read the GGUF file that the model becomes. */
+static bool reads_gguf(const struct mf_validate_options *options)
+{
+    uint32_t readers = asked_readers(options);
+
+    return readers == 0 || readers & MF_READER_LLAMA;
+}
+
 static enum mf_severity judge(enum mf_rule rule, enum mf_severity usual,
                               const struct mf_validate_options *options)
 {
@@ -88,6 +96,8 @@ enum mf_status mf_model_validate_with(struct mf_model *model,
     timed = mf_timed_begin(model->env, MF_PHASE_CHECK);
     if (status == MF_OK)
         status = mf_header_check(model);
+    if (status == MF_OK && known.outline && reads_gguf(&known))
+        status = mf_outline_check(model, known.outline);
     if (status == MF_OK && known.data)
         status = mf_data_check(model);
     if (status == MF_OK)

@@ -12,7 +12,6 @@
     extern const struct mf_codec mf_codec_##name##_portable,                   \
         mf_codec_##name##_avx2, mf_codec_##name##_avx512;
 #include "lib/codec/codecs.def"
-CODEC(IQ1_M, iq1_m_older)
 #undef CODEC
 
 #define CODEC(NAME, name)                                                      \
@@ -43,13 +42,4 @@ const struct mf_codec *mf_env_codec(const struct mf_env *env,
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type)
 {
     return type < MF_TYPE_COUNT ? of(mf_codec_sets[type], isa) : NULL;
-}
-
-const struct mf_codec *mf_codec_older(const struct mf_isa *isa,
-                                      enum mf_type type)
-{
-    static const struct mf_codec_set iq1_m = { MF_LANES(
-        &mf_codec_iq1_m_older) };
-
-    return type == MF_TYPE_IQ1_M ? of(&iq1_m, isa) : NULL;
 }

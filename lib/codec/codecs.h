@@ -8,7 +8,7 @@
  *
  * Each env has a table of its own, and so a program that names the codecs it
  * wants is linked with those only.  What only looks at a model has none, and
- * tests/layers.t checks that validation does not.
+ * tests/project/layers.t checks that validation does not.
  */
 #ifndef MF_LIB_CODECS_H
 #define MF_LIB_CODECS_H
@@ -38,12 +38,6 @@ const struct mf_codec *mf_env_codec(const struct mf_env *env,
 
 /* Of all; NULL where a type is not decoded. */
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type);
-
-/* A codec that encodes as versions of the reference did before the one whose
- * bytes mf_codec_of gives: for files that one of them wrote.  NULL where there
- * is no difference. */
-const struct mf_codec *mf_codec_older(const struct mf_isa *isa,
-                                      enum mf_type type);
 
 /* codec may be NULL. */
 static inline bool mf_codec_encodes(const struct mf_codec *codec)

@@ -201,6 +201,10 @@ enum mf_status mf_draft_check(struct mf_draft *draft);
 /* The same, and fixes all offsets. */
 enum mf_status mf_draft_plan(struct mf_draft *draft);
 
+/* Plans the draft, and opens its header, in memory, as a model of that path. */
+enum mf_status mf_draft_as_model(struct mf_draft *draft, const char *path,
+                                 struct mf_model **out);
+
 /* Number i in the order of the data. */
 static inline const struct mf_draft_tensor *
 mf_draft_in_order(const struct mf_draft *draft, size_t i)

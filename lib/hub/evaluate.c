@@ -2,119 +2,49 @@
  *
  * evaluate.c - the values of expressions in recipes
  *
- * A descent with one function per level of precedence, over the text of a row.
- * What is not needed (the other side of ?:, && and ||) is parsed but not
- * computed.  Rows are part of this library; the depth of the recursion is
- * theirs, never the file's.
+ * What is not needed (the other side of ?:, && and ||) is passed over.  The
+ * depth of the recursion is that of rows, which are part of this library, and
+ * never a file's.
  */
 #include "lib/hub/evaluate.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "lib/base/decimal.h"
 #include "lib/base/str.h"
 
-/* ---- words ---- */
-
-static void skip_spaces(struct mf_parser *parser)
-{
-    while (parser->rest.size > 0 && *parser->rest.at == ' ') {
-        parser->rest.at++;
-        parser->rest.size--;
-    }
-}
-
-static void skip(struct mf_parser *parser, size_t size)
-{
-    parser->rest.at += size;
-    parser->rest.size -= size;
-}
-
-bool mf_parser_take(struct mf_parser *parser, const char *sign)
-{
-    skip_spaces(parser);
-    if (!mf_str_begins(parser->rest, sign))
-        return false;
-    skip(parser, strlen(sign));
-    return true;
-}
-
-void mf_parser_expect(struct mf_parser *parser, const char *sign)
-{
-    bool found = mf_parser_take(parser, sign);
-
-    assert(found); /* in a row, not in a file */
-    (void)found;
-}
-
-static bool is_in_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
-struct mf_str mf_parser_name(struct mf_parser *parser)
-{
-    struct mf_str name;
-
-    skip_spaces(parser);
-    name = (struct mf_str){ parser->rest.at, 0 };
-    while (parser->rest.size > 0 && is_in_name(*parser->rest.at)) {
-        skip(parser, 1);
-        name.size++;
-    }
-    return name;
-}
-
-/* The word, and not the beginning of a longer one. */
-static bool take_word(struct mf_parser *parser, const char *word)
-{
-    size_t size = strlen(word);
-
-    skip_spaces(parser);
-    if (!mf_str_begins(parser->rest, word) ||
-        (parser->rest.size > size && is_in_name(parser->rest.at[size])))
-        return false;
-    skip(parser, size);
-    return true;
-}
-
 /* ---- failing ---- */
 
-const struct mf_node *mf_parser_value(struct mf_parser *parser,
-                                      const struct mf_node *value)
+const struct mf_node *mf_eval_value(struct mf_eval *eval,
+                                    const struct mf_node *value)
 {
     if (value)
         return value;
-    parser->failed = true;
-    parser->live = false;
+    eval->failed = true;
     return &mf_node_null;
 }
 
-const struct mf_node *mf_parser_wrong(struct mf_parser *parser,
-                                      const struct mf_node *value,
-                                      const char *wanted)
+const struct mf_node *mf_eval_wrong(struct mf_eval *eval,
+                                    const struct mf_node *value,
+                                    const char *wanted)
 {
-    mf_recipe_wrong(parser->recipe, value, wanted);
-    return mf_parser_value(parser, NULL);
+    mf_recipe_wrong(eval->recipe, value, wanted);
+    return mf_eval_value(eval, NULL);
 }
 
-bool mf_parser_may_walk(struct mf_parser *parser, const struct mf_node *node)
+bool mf_eval_may_walk(struct mf_eval *eval, const struct mf_node *node)
 {
     const char *mark = node->key.at ? "'" : "";
 
     if (node->count <= MF_RECIPE_LIST)
         return true;
-    mf_fail(parser->recipe->env, MF_ERR_LIMIT, node->offset,
+    mf_fail(eval->recipe->env, MF_ERR_LIMIT, node->offset,
             "'%s': %s%s%s has %" PRIu64
             " elements, at most %d are looked through",
-            mf_recipe_file(parser->recipe), mark,
+            mf_recipe_file(eval->recipe), mark,
             node->key.at ? mf_quote(node->key).text : "the file", mark,
             node->count, MF_RECIPE_LIST);
-    mf_parser_value(parser, NULL);
+    mf_eval_value(eval, NULL);
     return false;
 }
 
@@ -129,366 +59,257 @@ const struct mf_node *mf_recipe_field(const struct mf_recipe *recipe,
     return mf_node_get(recipe->config, name);
 }
 
-/* A null that knows which key it would have. */
-static const struct mf_node *missing(struct mf_parser *parser,
-                                     struct mf_str name)
+const struct mf_node *mf_eval_missing(struct mf_eval *eval, struct mf_str name)
 {
-    struct mf_node *node = mf_arena_take(parser->recipe->arena, sizeof(*node));
+    struct mf_node *node = mf_arena_take(eval->recipe->arena, sizeof(*node));
 
     if (!node)
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     *node = (struct mf_node){ .kind = MF_NODE_NULL, .key = name };
     return node;
 }
 
-static const struct mf_node *field(struct mf_parser *parser, struct mf_str name)
+static const struct mf_node *field(struct mf_eval *eval, struct mf_str name)
 {
-    return mf_parser_may_walk(parser, parser->recipe->config)
-               ? mf_recipe_field(parser->recipe, name)
+    return mf_eval_may_walk(eval, eval->recipe->config)
+               ? mf_recipe_field(eval->recipe, name)
                : NULL;
 }
 
-static const struct mf_node *member(struct mf_parser *parser,
-                                    const struct mf_node *object,
-                                    struct mf_str name)
+static const struct mf_node *
+member(struct mf_eval *eval, const struct mf_node *object, struct mf_str name)
 {
-    return object && mf_parser_may_walk(parser, object)
-               ? mf_node_get(object, name)
-               : NULL;
+    return object && mf_eval_may_walk(eval, object) ? mf_node_get(object, name)
+                                                    : NULL;
 }
 
-const struct mf_node *mf_parser_path(struct mf_parser *parser)
+const struct mf_node *mf_eval_path(struct mf_eval *eval)
 {
-    struct mf_str name = mf_parser_name(parser);
-    const struct mf_node *value = field(parser, name);
+    const struct mf_node *value;
+    unsigned left;
 
-    assert(name.size > 0);
-    while (mf_parser_take(parser, ".")) {
-        name = mf_parser_name(parser);
-        value = member(parser, value, name);
-    }
+    mf_code_byte(&eval->code); /* its kind */
+    left = mf_code_byte(&eval->code);
+    value = field(eval, mf_code_text(&eval->code));
+    while (--left > 0)
+        value = member(eval, value, mf_code_text(&eval->code));
     return value;
 }
 
 /* ---- values ---- */
 
-static const struct mf_node *digits(struct mf_parser *parser)
+static const struct mf_node *name(struct mf_eval *eval)
 {
-    char text[40];
-    size_t size = 0;
-    bool real = false;
+    struct mf_str text = mf_code_text(&eval->code);
+    const struct mf_node *value = field(eval, text);
 
-    for (; size < parser->rest.size && size < sizeof(text) - 1; size++) {
-        char c = parser->rest.at[size];
-        bool sign = (c == '-' || c == '+') && text[size - 1] == 'e';
-
-        if (!(c >= '0' && c <= '9') && c != '.' && c != 'e' && !sign)
-            break;
-        real = real || c == '.' || c == 'e';
-        text[size] = c;
-    }
-    text[size] = 0;
-    skip(parser, size);
-    return real ? mf_parser_real(parser, mf_decimal_read(text))
-                : mf_parser_int(parser, strtoll(text, NULL, 10));
+    return value ? value : mf_eval_missing(eval, text);
 }
 
-static const struct mf_node *quoted(struct mf_parser *parser)
+static const struct mf_node *member_of(struct mf_eval *eval)
 {
-    struct mf_str text = parser->rest;
-    const char *end = memchr(text.at, '"', text.size);
+    struct mf_str text = mf_code_text(&eval->code);
+    const struct mf_node *value = member(eval, mf_eval_next(eval), text);
 
-    assert(end);
-    text.size = (size_t)(end - text.at);
-    skip(parser, text.size + 1);
-    return mf_parser_value(parser,
-                           mf_node_of_text(parser->recipe->arena, text));
+    return value ? value : mf_eval_missing(eval, text);
 }
 
-static const struct mf_node *listed(struct mf_parser *parser)
+static const struct mf_node *listed(struct mf_eval *eval)
 {
+    unsigned left = mf_code_byte(&eval->code);
     struct mf_node_list list;
 
-    if (!mf_list_begin(parser->recipe, &list))
-        mf_parser_value(parser, NULL); /* the rest is only parsed */
-    if (mf_parser_take(parser, "]"))
-        return list.node ? list.node : &mf_node_null;
-    do {
-        const struct mf_node *value = mf_parser_choice(parser);
+    if (!mf_list_begin(eval->recipe, &list))
+        return mf_eval_value(eval, NULL);
+    for (; left > 0 && !eval->failed; left--) {
+        const struct mf_node *value = mf_eval_next(eval);
 
-        if (parser->live && !mf_list_add(parser->recipe, &list, value))
-            mf_parser_value(parser, NULL);
-    } while (mf_parser_take(parser, ","));
-    mf_parser_expect(parser, "]");
-    return list.node ? list.node : &mf_node_null;
-}
-
-static const struct mf_node *primary(struct mf_parser *parser)
-{
-    const struct mf_node *value;
-    struct mf_str name;
-
-    skip_spaces(parser);
-    assert(parser->rest.size > 0);
-    if (*parser->rest.at >= '0' && *parser->rest.at <= '9')
-        return digits(parser);
-    if (mf_parser_take(parser, "\""))
-        return quoted(parser);
-    if (mf_parser_take(parser, "["))
-        return listed(parser);
-    if (mf_parser_take(parser, "(")) {
-        value = mf_parser_choice(parser);
-        mf_parser_expect(parser, ")");
-        return value;
+        if (!eval->failed && !mf_list_add(eval->recipe, &list, value))
+            mf_eval_value(eval, NULL);
     }
-    name = mf_parser_name(parser);
-    assert(name.size > 0);
-    if (mf_parser_take(parser, "("))
-        return mf_parser_call(parser, name);
-    if (mf_str_is(name, "true") || mf_str_is(name, "false"))
-        return mf_node_of_bool(*name.at == 't');
-    if (mf_str_is(name, "null"))
-        return &mf_node_null;
-    value = field(parser, name);
-    return value ? value : missing(parser, name);
+    return list.node;
 }
 
 /* One byte of a text. */
-static const struct mf_node *letter(struct mf_parser *parser,
+static const struct mf_node *letter(struct mf_eval *eval,
                                     const struct mf_node *text,
                                     const struct mf_node *index)
 {
     int64_t at;
 
     if (!mf_node_int(index, &at) || at < 0 || (uint64_t)at >= text->text.size)
-        return mf_parser_wrong(parser, text, "a longer text");
-    return mf_parser_value(
-        parser, mf_node_of_text(parser->recipe->arena,
-                                (struct mf_str){ text->text.at + at, 1 }));
+        return mf_eval_wrong(eval, text, "a longer text");
+    return mf_eval_value(
+        eval, mf_node_of_text(eval->recipe->arena,
+                              (struct mf_str){ text->text.at + at, 1 }));
+}
+
+/* The member whose name is the text, or the number. */
+static const struct mf_node *member_at(struct mf_eval *eval,
+                                       const struct mf_node *object,
+                                       const struct mf_node *index)
+{
+    const struct mf_node *node;
+    char key[24];
+    int64_t at;
+    int size;
+
+    if (index->kind == MF_NODE_STRING) {
+        node = mf_node_get(object, index->text);
+        return node ? node : mf_eval_missing(eval, index->text);
+    }
+    if (!mf_node_int(index, &at))
+        return mf_eval_wrong(eval, object, "a list");
+    size = snprintf(key, sizeof(key), "%" PRId64, at);
+    node = mf_node_get(object, (struct mf_str){ key, (size_t)size });
+    return node ? node : &mf_node_null;
 }
 
 /* A list's element; from the end where the number is negative. */
-static const struct mf_node *element(struct mf_parser *parser,
-                                     const struct mf_node *list,
-                                     const struct mf_node *index)
+static const struct mf_node *element(struct mf_eval *eval)
 {
-    const struct mf_node *node = list->first;
+    const struct mf_node *list = mf_eval_next(eval);
+    const struct mf_node *index = mf_eval_next(eval), *node = list->first;
     int64_t at;
 
-    if (!parser->live)
+    if (eval->failed)
         return &mf_node_null;
     if (list->kind == MF_NODE_STRING)
-        return letter(parser, list, index);
-    if (!mf_parser_may_walk(parser, list))
+        return letter(eval, list, index);
+    if (!mf_eval_may_walk(eval, list))
         return &mf_node_null;
-    if (list->kind == MF_NODE_OBJECT && index->kind == MF_NODE_STRING) {
-        node = mf_node_get(list, index->text);
-        return node ? node : missing(parser, index->text);
-    }
-    if (list->kind == MF_NODE_OBJECT && mf_node_int(index, &at)) {
-        char key[24];
-        int size = snprintf(key, sizeof(key), "%" PRId64, at);
-
-        node = mf_node_get(list, (struct mf_str){ key, (size_t)size });
-        return node ? node : &mf_node_null;
-    }
+    if (list->kind == MF_NODE_OBJECT)
+        return member_at(eval, list, index);
     if (list->kind != MF_NODE_ARRAY)
-        return mf_parser_wrong(parser, list, "a list");
+        return mf_eval_wrong(eval, list, "a list");
     if (!mf_node_int(index, &at))
-        return mf_parser_wrong(parser, index, "a whole number");
+        return mf_eval_wrong(eval, index, "a whole number");
     if (at < 0)
         at += (int64_t)list->count;
     if (at < 0 || (uint64_t)at >= list->count) {
-        mf_fail(parser->recipe->env, MF_ERR_CORRUPT, list->offset,
+        mf_fail(eval->recipe->env, MF_ERR_CORRUPT, list->offset,
                 "'%s': the list '%s' has %" PRIu64
                 " elements, which are too few",
-                mf_recipe_file(parser->recipe), mf_quote(list->key).text,
+                mf_recipe_file(eval->recipe), mf_quote(list->key).text,
                 list->count);
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     }
     while (at-- > 0)
         node = node->next;
     return node;
 }
 
-static const struct mf_node *postfix(struct mf_parser *parser)
+/* ---- operators ---- */
+
+static const struct mf_node *negative(struct mf_eval *eval)
 {
-    const struct mf_node *value = primary(parser), *index;
+    const struct mf_node *value = mf_eval_next(eval);
 
-    for (;;) {
-        if (mf_parser_take(parser, ".")) {
-            struct mf_str name = mf_parser_name(parser);
-
-            value = member(parser, value, name);
-            if (!value)
-                value = missing(parser, name);
-        } else if (mf_parser_take(parser, "[")) {
-            index = mf_parser_choice(parser);
-            value = element(parser, value, index);
-            mf_parser_expect(parser, "]");
-        } else {
-            return value;
-        }
-    }
-}
-
-static const struct mf_node *signed_value(struct mf_parser *parser)
-{
-    const struct mf_node *value;
-
-    if (mf_parser_take(parser, "!")) {
-        value = signed_value(parser);
-        return mf_node_of_bool(!mf_node_holds(value));
-    }
-    if (mf_parser_take(parser, "-")) {
-        value = signed_value(parser);
-        if (parser->live && mf_node_is_number(value) && !mf_node_is_int(value))
-            return mf_parser_real(parser, -value->number.f64);
-        return mf_parser_compute(parser, '-', mf_parser_int(parser, 0), value);
-    }
-    value = postfix(parser);
-    return mf_parser_take(parser, "**")
-               ? mf_parser_compute(parser, '^', value, signed_value(parser))
-               : value;
-}
-
-static const struct mf_node *product(struct mf_parser *parser)
-{
-    static const char *const signs[] = { "//", "*", "/", "%" };
-    static const char names[] = "|*/%";
-    const struct mf_node *value = signed_value(parser);
-
-    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs);) {
-        const struct mf_node *operand;
-        const char *start;
-
-        if (!mf_parser_take(parser, signs[i])) {
-            i++;
-            continue;
-        }
-        skip_spaces(parser);
-        start = parser->rest.at;
-        operand = signed_value(parser);
-        parser->operand =
-            (struct mf_str){ start, (size_t)(parser->rest.at - start) };
-        value = mf_parser_compute(parser, names[i], value, operand);
-        i = 0;
-    }
-    return value;
-}
-
-static const struct mf_node *sum(struct mf_parser *parser)
-{
-    const struct mf_node *value = product(parser);
-
-    for (;;) {
-        if (mf_parser_take(parser, "+"))
-            value = mf_parser_compute(parser, '+', value, product(parser));
-        else if (mf_parser_take(parser, "-"))
-            value = mf_parser_compute(parser, '-', value, product(parser));
-        else
-            return value;
-    }
-}
-
-static const struct mf_node *comparison(struct mf_parser *parser)
-{
-    static const char *const signs[] = { "==", "!=", "<=", ">=", "<", ">" };
-    const struct mf_node *value = sum(parser);
-
-    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
-        if (mf_parser_take(parser, signs[i]))
-            return mf_parser_compare(parser, signs[i], value, sum(parser));
-    return take_word(parser, "in")
-               ? mf_parser_compare(parser, "in", value, sum(parser))
-               : value;
+    if (!eval->failed && mf_node_is_number(value) && !mf_node_is_int(value))
+        return mf_eval_real(eval, -value->number.f64);
+    return mf_eval_operator(eval, MF_IS_SUBTRACT, mf_eval_int(eval, 0), value);
 }
 
 /* As in Python, the value of the side that decides. */
-static const struct mf_node *both(struct mf_parser *parser)
+static const struct mf_node *logic(struct mf_eval *eval, bool decides)
 {
-    const struct mf_node *value = comparison(parser), *other;
-    bool live = parser->live;
+    size_t size = mf_code_two(&eval->code);
+    const struct mf_node *value = mf_eval_next(eval);
 
-    while (mf_parser_take(parser, "&&")) {
-        bool holds = mf_node_holds(value);
-
-        parser->live = live && holds && !parser->failed;
-        other = comparison(parser);
-        if (holds)
-            value = other;
-    }
-    parser->live = live && !parser->failed;
+    if (eval->failed)
+        return &mf_node_null;
+    if (mf_node_holds(value) != decides)
+        return mf_eval_next(eval);
+    mf_code_bytes(&eval->code, size);
     return value;
 }
 
-static const struct mf_node *either(struct mf_parser *parser)
+static const struct mf_node *choice(struct mf_eval *eval)
 {
-    const struct mf_node *value = both(parser), *other;
-    bool live = parser->live;
+    size_t yes = mf_code_two(&eval->code), no = mf_code_two(&eval->code);
+    const struct mf_node *value = mf_eval_next(eval);
 
-    while (mf_parser_take(parser, "||")) {
-        bool holds = mf_node_holds(value);
-
-        parser->live = live && !holds && !parser->failed;
-        other = both(parser);
-        if (!holds)
-            value = other;
+    if (eval->failed)
+        return &mf_node_null;
+    if (!mf_node_holds(value)) {
+        mf_code_bytes(&eval->code, yes);
+        return mf_eval_next(eval);
     }
-    parser->live = live && !parser->failed;
+    value = mf_eval_next(eval);
+    mf_code_bytes(&eval->code, no);
     return value;
 }
 
-const struct mf_node *mf_parser_choice(struct mf_parser *parser)
+/* Its operands are computed from the left. */
+static const struct mf_node *operation(struct mf_eval *eval,
+                                       enum mf_code_kind kind)
 {
-    const struct mf_node *value = either(parser), *yes, *no;
-    bool live = parser->live, holds = mf_node_holds(value);
+    struct mf_str divisor = { "", 0 };
+    const struct mf_node *a, *b;
 
-    if (!mf_parser_take(parser, "?"))
-        return value;
-    parser->live = live && holds;
-    yes = mf_parser_choice(parser);
-    mf_parser_expect(parser, ":");
-    parser->live = live && !holds && !parser->failed;
-    no = mf_parser_choice(parser);
-    parser->live = live && !parser->failed;
-    return holds ? yes : no;
+    if (kind == MF_IS_DIVIDE || kind == MF_IS_QUOTIENT ||
+        kind == MF_IS_REMAINDER)
+        divisor = mf_code_text(&eval->code);
+    a = mf_eval_next(eval);
+    b = mf_eval_next(eval);
+    eval->operand = divisor;
+    return eval->failed ? &mf_node_null : mf_eval_operator(eval, kind, a, b);
+}
+
+const struct mf_node *mf_eval_next(struct mf_eval *eval)
+{
+    struct mf_arena *arena = eval->recipe->arena;
+    enum mf_code_kind kind;
+
+    if (eval->failed)
+        return &mf_node_null;
+    kind = (enum mf_code_kind)mf_code_byte(&eval->code);
+    switch (kind) {
+    case MF_IS_NUMBER:
+        return mf_eval_int(eval, mf_code_number(&eval->code));
+    case MF_IS_REAL:
+        return mf_eval_real(eval,
+                            mf_decimal_read(mf_code_text(&eval->code).at));
+    case MF_IS_TEXT:
+        return mf_eval_value(eval,
+                             mf_node_of_text(arena, mf_code_text(&eval->code)));
+    case MF_IS_NULL:
+        return &mf_node_null;
+    case MF_IS_TRUE:
+    case MF_IS_FALSE:
+        return mf_node_of_bool(kind == MF_IS_TRUE);
+    case MF_IS_NAME:
+        return name(eval);
+    case MF_IS_MEMBER:
+        return member_of(eval);
+    case MF_IS_ELEMENT:
+        return element(eval);
+    case MF_IS_LIST:
+        return listed(eval);
+    case MF_IS_NOT:
+        return mf_node_of_bool(!mf_node_holds(mf_eval_next(eval)));
+    case MF_IS_MINUS:
+        return negative(eval);
+    case MF_IS_AND:
+    case MF_IS_OR:
+        return logic(eval, kind == MF_IS_OR);
+    case MF_IS_CHOICE:
+        return choice(eval);
+    case MF_IS_CALL:
+        return mf_eval_call(eval);
+    default:
+        return operation(eval, kind);
+    }
 }
 
 /* ---- for rows ---- */
 
 const struct mf_node *mf_recipe_take(struct mf_recipe *recipe,
-                                     struct mf_str *text)
+                                     struct mf_code *code)
 {
-    struct mf_parser parser = { .recipe = recipe, .rest = *text, .live = true };
-    const struct mf_node *value = mf_parser_choice(&parser);
+    struct mf_eval eval = { .recipe = recipe, .code = *code };
+    const struct mf_node *value = mf_eval_next(&eval);
 
-    skip_spaces(&parser);
-    *text = parser.rest;
-    return parser.failed ? NULL : value;
-}
-
-const struct mf_node *mf_recipe_value(struct mf_recipe *recipe,
-                                      struct mf_str text)
-{
-    const struct mf_node *value = mf_recipe_take(recipe, &text);
-
-    assert(text.size == 0);
-    return value;
-}
-
-bool mf_recipe_count(struct mf_recipe *recipe, struct mf_str text,
-                     uint64_t *out)
-{
-    const struct mf_node *value = mf_recipe_value(recipe, text);
-    int64_t number;
-
-    if (!value)
-        return false;
-    if (!mf_node_int(value, &number) || number < 0) {
-        mf_recipe_wrong(recipe, value, "a whole number from 0 on");
-        return false;
-    }
-    *out = (uint64_t)number;
-    return true;
+    *code = eval.code;
+    return eval.failed ? NULL : value;
 }

@@ -2,7 +2,7 @@
  *
  * functions.c - what expressions of recipes can call
  *
- * common.txt says what each is for.
+ * docs/rows.md says what each is for.
  */
 #include <assert.h>
 #include <math.h>
@@ -15,42 +15,30 @@
 /* ---- of names ---- */
 
 /* first(a, b): the value of the first that config.json has, null or not. */
-static const struct mf_node *first(struct mf_parser *parser)
+static const struct mf_node *first(struct mf_eval *eval, unsigned count)
 {
-    const char *start = parser->rest.at;
-    const struct mf_node *value = NULL, *next;
-    struct mf_node *none;
+    const struct mf_node *value = NULL;
 
-    do {
-        next = mf_parser_path(parser);
-        value = value ? value : next;
-    } while (mf_parser_take(parser, ","));
+    for (; count > 0 && !value; count--)
+        value = mf_eval_path(eval);
     if (value)
         return value;
-    none = mf_arena_take(parser->recipe->arena, sizeof(*none));
-    if (!none)
-        return mf_parser_value(parser, NULL);
-    *none =
-        (struct mf_node){ .key = { start, (size_t)(parser->rest.at - start) } };
-    return none;
+    return mf_eval_missing(eval, mf_code_text(&eval->code)); /* all names */
 }
 
 /* get(a, X): the value of a, which may be null, or X where it is missing. */
-static const struct mf_node *get(struct mf_parser *parser)
+static const struct mf_node *get(struct mf_eval *eval, unsigned count)
 {
-    const struct mf_node *value = mf_parser_path(parser), *other;
-    bool live = parser->live;
+    const struct mf_node *value = mf_eval_path(eval);
 
-    mf_parser_expect(parser, ",");
-    parser->live = live && !value;
-    other = mf_parser_choice(parser);
-    parser->live = live && !parser->failed;
-    return value ? value : other;
+    (void)count;
+    return value ? value : mf_eval_next(eval);
 }
 
-static const struct mf_node *has(struct mf_parser *parser)
+static const struct mf_node *has(struct mf_eval *eval, unsigned count)
 {
-    return mf_node_of_bool(mf_parser_path(parser));
+    (void)count;
+    return mf_node_of_bool(mf_eval_path(eval));
 }
 
 /* ---- of an expression that is computed again and again ---- */
@@ -62,113 +50,92 @@ static struct mf_recipe_let *push(struct mf_recipe *recipe, struct mf_str name)
     return &recipe->let[recipe->lets++];
 }
 
-/* The rest of the call once for each value; for none it is only parsed. */
-static const struct mf_node *repeat(struct mf_parser *parser,
-                                    struct mf_str name,
+/* The rest of the call once for each element, or for so many numbers. */
+static const struct mf_node *repeat(struct mf_eval *eval, struct mf_str name,
                                     const struct mf_node *list, int64_t count)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     struct mf_recipe_let *let = push(recipe, name);
     const struct mf_node *item = list ? list->first : NULL, *value;
-    struct mf_str start = parser->rest;
+    struct mf_code start = eval->code;
     struct mf_node_list out;
-    bool live = parser->live;
-    int64_t i = 0;
 
     if (!mf_list_begin(recipe, &out))
-        mf_parser_value(parser, NULL); /* the rest is only parsed */
-    do {
-        parser->live = parser->live && i < count;
-        parser->rest = start;
+        mf_eval_value(eval, NULL);
+    for (int64_t i = 0; i < count && !eval->failed; i++) {
+        eval->code = start;
         let->value =
-            item && parser->live
-                ? item
-                : mf_parser_value(parser, mf_node_of_int(recipe->arena, i));
-        value = mf_parser_choice(parser);
-        if (parser->live && !mf_list_add(recipe, &out, value))
-            mf_parser_value(parser, NULL);
+            item ? item : mf_eval_value(eval, mf_node_of_int(recipe->arena, i));
+        value = mf_eval_next(eval);
+        if (!eval->failed && !mf_list_add(recipe, &out, value))
+            mf_eval_value(eval, NULL);
         item = item ? item->next : NULL;
-    } while (parser->live && ++i < count);
-    parser->live = live && !parser->failed;
+    }
     recipe->lets--;
-    return out.node ? out.node : &mf_node_null;
+    return eval->failed ? &mf_node_null : out.node;
 }
 
 /* each(i, N, X): the list of X for i from 0 to N - 1. */
-static const struct mf_node *each(struct mf_parser *parser)
+static const struct mf_node *each(struct mf_eval *eval, unsigned arguments)
 {
-    struct mf_str name = mf_parser_name(parser);
-    const struct mf_node *value;
+    struct mf_str name = mf_code_argument(&eval->code);
+    const struct mf_node *value = mf_eval_next(eval);
     int64_t count = 0;
 
-    mf_parser_expect(parser, ",");
-    value = mf_parser_choice(parser);
-    mf_parser_expect(parser, ",");
-    if (parser->live && !mf_node_int(value, &count))
-        mf_parser_wrong(parser, value, "a whole number");
-    return repeat(parser, name, NULL, count);
+    (void)arguments;
+    if (!eval->failed && !mf_node_int(value, &count))
+        mf_eval_wrong(eval, value, "a whole number");
+    return repeat(eval, name, NULL, count);
+}
+
+/* The list of X for each element of a list, which is given as well. */
+static const struct mf_node *map_list(struct mf_eval *eval,
+                                      const struct mf_node **list)
+{
+    struct mf_str name = mf_code_argument(&eval->code);
+
+    *list = mf_eval_next(eval);
+    if (!eval->failed && (*list)->kind != MF_NODE_ARRAY)
+        mf_eval_wrong(eval, *list, "a list");
+    return repeat(eval, name, *list, (int64_t)(*list)->count);
 }
 
 /* map(x, LIST, X): the list of X for each x of the list. */
-static const struct mf_node *map(struct mf_parser *parser)
+static const struct mf_node *map(struct mf_eval *eval, unsigned count)
 {
-    struct mf_str name = mf_parser_name(parser);
     const struct mf_node *list;
 
-    mf_parser_expect(parser, ",");
-    list = mf_parser_choice(parser);
-    mf_parser_expect(parser, ",");
-    if (parser->live && list->kind != MF_NODE_ARRAY)
-        mf_parser_wrong(parser, list, "a list");
-    return repeat(parser, name, list,
-                  list->kind == MF_NODE_ARRAY ? (int64_t)list->count : 0);
-}
-
-/* A list, and what X is for each of its elements; false: nothing is computed.
- */
-static bool flag(struct mf_parser *parser, const struct mf_node **list,
-                 const struct mf_node **flags)
-{
-    struct mf_parser before = *parser;
-
-    *flags = map(parser);
-    if (!parser->live)
-        return false;
-    mf_parser_name(&before);
-    mf_parser_expect(&before, ",");
-    *list = mf_parser_choice(&before);
-    return true;
+    (void)count;
+    return map_list(eval, &list);
 }
 
 /* pick(x, LIST, X): the first x of the list for which X holds, or null.  X is
  * computed for all of them. */
-static const struct mf_node *pick(struct mf_parser *parser)
+static const struct mf_node *pick(struct mf_eval *eval, unsigned count)
 {
-    const struct mf_node *flags, *list, *each, *item;
+    const struct mf_node *list, *flag = map_list(eval, &list)->first;
 
-    if (!flag(parser, &list, &flags))
-        return &mf_node_null;
-    for (each = flags->first, item = list->first; each && item;
-         each = each->next, item = item->next)
-        if (mf_node_holds(each))
+    (void)count;
+    for (const struct mf_node *item = list->first; flag && item;
+         flag = flag->next, item = item->next)
+        if (mf_node_holds(flag))
             return item;
     return &mf_node_null;
 }
 
 /* only(x, LIST, X): the list of those x. */
-static const struct mf_node *only(struct mf_parser *parser)
+static const struct mf_node *only(struct mf_eval *eval, unsigned count)
 {
-    const struct mf_node *flags, *list, *each, *item;
+    const struct mf_node *list, *flag = map_list(eval, &list)->first;
     struct mf_node_list out;
 
-    if (!flag(parser, &list, &flags))
-        return &mf_node_null;
-    if (!mf_list_begin(parser->recipe, &out))
-        return mf_parser_value(parser, NULL);
-    for (each = flags->first, item = list->first; each && item;
-         each = each->next, item = item->next)
-        if (mf_node_holds(each) && !mf_list_add(parser->recipe, &out, item))
-            return mf_parser_value(parser, NULL);
+    (void)count;
+    if (eval->failed || !mf_list_begin(eval->recipe, &out))
+        return mf_eval_value(eval, NULL);
+    for (const struct mf_node *item = list->first; flag && item;
+         flag = flag->next, item = item->next)
+        if (mf_node_holds(flag) && !mf_list_add(eval->recipe, &out, item))
+            return mf_eval_value(eval, NULL);
     return out.node;
 }
 
@@ -176,7 +143,7 @@ static const struct mf_node *only(struct mf_parser *parser)
 
 #define ARGUMENTS 3
 
-static const struct mf_node *whole(struct mf_parser *parser,
+static const struct mf_node *whole(struct mf_eval *eval,
                                    const struct mf_node *argument,
                                    double (*compute)(double))
 {
@@ -185,36 +152,36 @@ static const struct mf_node *whole(struct mf_parser *parser,
     if (mf_node_is_int(argument) && argument->kind == MF_NODE_NUMBER)
         return argument;
     if (!mf_node_is_number(argument))
-        return mf_parser_wrong(parser, argument, "a number");
+        return mf_eval_wrong(eval, argument, "a number");
     value = compute(mf_node_real(argument));
     if (!(value >= -0x1p63 && value < 0x1p63))
-        return mf_parser_wrong(parser, argument, "in the range of integers");
-    return mf_parser_value(
-        parser, mf_node_of_int(parser->recipe->arena, (int64_t)value));
+        return mf_eval_wrong(eval, argument, "in the range of integers");
+    return mf_eval_value(eval,
+                         mf_node_of_int(eval->recipe->arena, (int64_t)value));
 }
 
-static const struct mf_node *to_int(struct mf_parser *parser,
+static const struct mf_node *to_int(struct mf_eval *eval,
                                     const struct mf_node *const *argument)
 {
-    return whole(parser, argument[0], trunc);
+    return whole(eval, argument[0], trunc);
 }
 
 /* To the even one of two that are as near. */
-static const struct mf_node *to_round(struct mf_parser *parser,
+static const struct mf_node *to_round(struct mf_eval *eval,
                                       const struct mf_node *const *argument)
 {
-    return whole(parser, argument[0], rint);
+    return whole(eval, argument[0], rint);
 }
 
-static const struct mf_node *of_real(struct mf_parser *parser,
+static const struct mf_node *of_real(struct mf_eval *eval,
                                      const struct mf_node *argument,
                                      double (*compute)(double))
 {
     if (!mf_node_is_number(argument))
-        return mf_parser_wrong(parser, argument, "a number");
-    return mf_parser_value(parser,
-                           mf_node_of_real(parser->recipe->arena,
-                                           compute(mf_node_real(argument))));
+        return mf_eval_wrong(eval, argument, "a number");
+    return mf_eval_value(
+        eval,
+        mf_node_of_real(eval->recipe->arena, compute(mf_node_real(argument))));
 }
 
 static double same(double value)
@@ -222,75 +189,75 @@ static double same(double value)
     return value;
 }
 
-static const struct mf_node *to_real(struct mf_parser *parser,
+static const struct mf_node *to_real(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    return of_real(parser, argument[0], same);
+    return of_real(eval, argument[0], same);
 }
 
-static const struct mf_node *square_root(struct mf_parser *parser,
+static const struct mf_node *square_root(struct mf_eval *eval,
                                          const struct mf_node *const *argument)
 {
-    return of_real(parser, argument[0], sqrt);
+    return of_real(eval, argument[0], sqrt);
 }
 
-static const struct mf_node *logarithm(struct mf_parser *parser,
+static const struct mf_node *logarithm(struct mf_eval *eval,
                                        const struct mf_node *const *argument)
 {
-    return of_real(parser, argument[0], log);
+    return of_real(eval, argument[0], log);
 }
 
-static const struct mf_node *to_bool(struct mf_parser *parser,
+static const struct mf_node *to_bool(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    (void)parser;
+    (void)eval;
     return mf_node_of_bool(mf_node_holds(argument[0]));
 }
 
-static const struct mf_node *is_set(struct mf_parser *parser,
+static const struct mf_node *is_set(struct mf_eval *eval,
                                     const struct mf_node *const *argument)
 {
-    (void)parser;
+    (void)eval;
     return mf_node_of_bool(argument[0]->kind != MF_NODE_NULL);
 }
 
-static const struct mf_node *is_list(struct mf_parser *parser,
+static const struct mf_node *is_list(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    (void)parser;
+    (void)eval;
     return mf_node_of_bool(argument[0]->kind == MF_NODE_ARRAY);
 }
 
-static const struct mf_node *is_int(struct mf_parser *parser,
+static const struct mf_node *is_int(struct mf_eval *eval,
                                     const struct mf_node *const *argument)
 {
-    (void)parser;
+    (void)eval;
     return mf_node_of_bool(mf_node_is_int(argument[0]));
 }
 
-static const struct mf_node *length(struct mf_parser *parser,
+static const struct mf_node *length(struct mf_eval *eval,
                                     const struct mf_node *const *argument)
 {
     const struct mf_node *value = argument[0];
 
     if (value->kind == MF_NODE_STRING)
-        return mf_parser_int(parser, (int64_t)value->text.size);
+        return mf_eval_int(eval, (int64_t)value->text.size);
     if (value->kind != MF_NODE_ARRAY && value->kind != MF_NODE_OBJECT)
-        return mf_parser_wrong(parser, value, "a list");
-    return mf_parser_int(parser, (int64_t)value->count);
+        return mf_eval_wrong(eval, value, "a list");
+    return mf_eval_int(eval, (int64_t)value->count);
 }
 
 /* The one of a list's numbers that is beyond the others. */
-static const struct mf_node *extreme(struct mf_parser *parser,
+static const struct mf_node *extreme(struct mf_eval *eval,
                                      const struct mf_node *list, bool greatest)
 {
     const struct mf_node *found = list->first;
 
     if (list->kind != MF_NODE_ARRAY || !found)
-        return mf_parser_wrong(parser, list, "a list of numbers");
+        return mf_eval_wrong(eval, list, "a list of numbers");
     for (const struct mf_node *node = list->first; node; node = node->next) {
         if (!mf_node_is_number(node))
-            return mf_parser_wrong(parser, list, "a list of numbers");
+            return mf_eval_wrong(eval, list, "a list of numbers");
         if (greatest ? mf_node_real(node) > mf_node_real(found)
                      : mf_node_real(node) < mf_node_real(found))
             found = node;
@@ -298,36 +265,36 @@ static const struct mf_node *extreme(struct mf_parser *parser,
     return found;
 }
 
-static const struct mf_node *maximum(struct mf_parser *parser,
+static const struct mf_node *maximum(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    return extreme(parser, argument[0], true);
+    return extreme(eval, argument[0], true);
 }
 
-static const struct mf_node *minimum(struct mf_parser *parser,
+static const struct mf_node *minimum(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    return extreme(parser, argument[0], false);
+    return extreme(eval, argument[0], false);
 }
 
 /* slice(LIST, FROM, COUNT): as many of the elements as there are. */
-static const struct mf_node *slice(struct mf_parser *parser,
+static const struct mf_node *slice(struct mf_eval *eval,
                                    const struct mf_node *const *argument)
 {
     struct mf_node_list list;
     int64_t from, count, at = 0;
 
     if (argument[0]->kind != MF_NODE_ARRAY)
-        return mf_parser_wrong(parser, argument[0], "a list");
+        return mf_eval_wrong(eval, argument[0], "a list");
     if (!mf_node_int(argument[1], &from) || !mf_node_int(argument[2], &count))
-        return mf_parser_wrong(parser, argument[1], "a whole number");
-    if (!mf_list_begin(parser->recipe, &list))
-        return mf_parser_value(parser, NULL);
+        return mf_eval_wrong(eval, argument[1], "a whole number");
+    if (!mf_list_begin(eval->recipe, &list))
+        return mf_eval_value(eval, NULL);
     for (const struct mf_node *node = argument[0]->first; node;
          node = node->next, at++)
         if (at >= from && at - from < count &&
-            !mf_list_add(parser->recipe, &list, node))
-            return mf_parser_value(parser, NULL);
+            !mf_list_add(eval->recipe, &list, node))
+            return mf_eval_value(eval, NULL);
     return list.node;
 }
 
@@ -368,63 +335,49 @@ static double normal_quantile(double part)
     return half * 1.41421356237309505F;
 }
 
-static const struct mf_node *quantile(struct mf_parser *parser,
+static const struct mf_node *quantile(struct mf_eval *eval,
                                       const struct mf_node *const *argument)
 {
-    return of_real(parser, argument[0], normal_quantile);
+    return of_real(eval, argument[0], normal_quantile);
 }
 
 /* ---- the table ---- */
 
+/* A form takes its arguments itself; others get their values. */
 static const struct {
-    const char *name;
-    size_t arguments;
+    const struct mf_node *(*form)(struct mf_eval *eval, unsigned count);
     mf_call *call;
 } functions[] = {
-#define FORM(name, arguments, call)
-#define FUNCTION(name, arguments, call) { name, sizeof(arguments) - 1, call },
+#define FORM(name, arguments, call)     { call, NULL },
+#define FUNCTION(name, arguments, call) { NULL, call },
 #include "lib/hub/functions.def"
 #undef FUNCTION
 #undef FORM
 };
 
-static const struct mf_node *call(struct mf_parser *parser, size_t row)
+static const struct mf_node *call(struct mf_eval *eval, mf_call *function,
+                                  unsigned count)
 {
     const struct mf_node *argument[ARGUMENTS] = { NULL };
 
-    for (size_t i = 0; i < functions[row].arguments; i++) {
-        if (i > 0)
-            mf_parser_expect(parser, ",");
-        argument[i] = mf_parser_choice(parser);
-    }
-    return parser->live ? functions[row].call(parser, argument) : &mf_node_null;
+    assert(count <= ARGUMENTS); /* in a row, not in a file */
+    for (unsigned i = 0; i < count; i++)
+        argument[i] = mf_eval_next(eval);
+    return eval->failed ? &mf_node_null : function(eval, argument);
 }
 
-const struct mf_node *mf_parser_call(struct mf_parser *parser,
-                                     struct mf_str name)
+const struct mf_node *mf_eval_call(struct mf_eval *eval)
 {
-    static const struct {
-        const char *name;
-        const struct mf_node *(*call)(struct mf_parser *parser);
-    } forms[] = {
-#define FORM(name, arguments, call) { name, call },
-#define FUNCTION(name, arguments, call)
-#include "lib/hub/functions.def"
-#undef FUNCTION
-#undef FORM
-    };
-    const size_t count = sizeof(functions) / sizeof(*functions);
-    const struct mf_node *value = NULL;
-    size_t row = 0;
+    unsigned function = mf_code_byte(&eval->code), count;
+    struct mf_code after = eval->code;
+    const struct mf_node *value;
 
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms) && !value; i++)
-        if (mf_str_is(name, forms[i].name))
-            value = forms[i].call(parser);
-    while (!value && row < count && !mf_str_is(name, functions[row].name))
-        row++;
-    assert(value || row < count); /* in a row, not in a file */
-    if (!value)
-        value = call(parser, row);
-    mf_parser_expect(parser, ")");
+    mf_code_part(&after);
+    mf_code_two(&eval->code);
+    count = mf_code_byte(&eval->code);
+    value = functions[function].form
+                ? functions[function].form(eval, count)
+                : call(eval, functions[function].call, count);
+    eval->code = after;
     return value;
 }

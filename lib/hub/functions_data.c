@@ -86,10 +86,10 @@ static struct numbered *find_all(struct mf_recipe *recipe,
 }
 
 /* values(HEAD, TAIL): the numbers in tensors of one element each. */
-const struct mf_node *mf_call_values(struct mf_parser *parser,
+const struct mf_node *mf_call_values(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     struct mf_node_list list;
     struct mf_source source;
     struct numbered *all;
@@ -97,22 +97,25 @@ const struct mf_node *mf_call_values(struct mf_parser *parser,
     size_t count;
     uint8_t value[sizeof(float)];
 
+    if (recipe->facts)
+        return mf_eval_value(eval,
+                             mf_list_begin(recipe, &list) ? list.node : NULL);
     all = find_all(recipe, argument, &count, &order);
     if (!all || !mf_list_begin(recipe, &list))
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     for (size_t i = 0; i < count; i++) {
         if (!open_tensor(recipe, all[order[i]].record, &source))
-            return mf_parser_value(parser, NULL);
+            return mf_eval_value(eval, NULL);
         if (source.size != sizeof(value)) {
             mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                     "tensor '%s' must have one element", source.name);
-            return mf_parser_value(parser, NULL);
+            return mf_eval_value(eval, NULL);
         }
         if (mf_source_read(recipe->env, &source, 0, value, sizeof(value)) !=
                 MF_OK ||
             !mf_list_add(recipe, &list,
-                         mf_parser_real(parser, mf_little_float(value))))
-            return mf_parser_value(parser, NULL);
+                         mf_eval_real(eval, mf_little_float(value))))
+            return mf_eval_value(eval, NULL);
     }
     return list.node;
 }
@@ -165,23 +168,23 @@ static enum mf_status compare(struct mf_env *env, const struct mf_source *a,
 }
 
 /* same(A, B): whether both tensors are there, and all their numbers equal. */
-const struct mf_node *mf_call_same(struct mf_parser *parser,
+const struct mf_node *mf_call_same(struct mf_eval *eval,
                                    const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     const struct mf_index *index = &recipe->model->index;
     struct mf_source source[2];
     size_t record[2];
     bool same;
 
     for (size_t i = 0; i < 2; i++)
-        if (!find(index, argument[i]->text, &record[i]))
+        if (recipe->facts || !find(index, argument[i]->text, &record[i]))
             return &mf_node_false;
     if (!are_equal(&index->tensor[record[0]], &index->tensor[record[1]]))
         return &mf_node_false;
     if (!open_tensor(recipe, record[0], &source[0]) ||
         !open_tensor(recipe, record[1], &source[1]) ||
         compare(recipe->env, &source[0], &source[1], &same) != MF_OK)
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     return mf_node_of_bool(same);
 }

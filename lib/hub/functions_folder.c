@@ -15,42 +15,48 @@
 #include "lib/tokenizer/spm.h"
 
 /* Whether the folder has the file. */
-const struct mf_node *mf_call_exists(struct mf_parser *parser,
+const struct mf_node *mf_call_exists(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     bool found =
         mf_sidecar_exists(recipe->model, recipe->arena, argument[0]->text.at);
 
     return recipe->env->error.status == MF_OK ? mf_node_of_bool(found)
-                                              : mf_parser_value(parser, NULL);
+                                              : mf_eval_value(eval, NULL);
 }
 
-const struct mf_node *mf_call_token_rows(struct mf_parser *parser,
+const struct mf_node *mf_call_token_rows(struct mf_eval *eval,
                                          const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     uint64_t rows;
 
     (void)argument;
+    if (recipe->facts) {
+        recipe->lacks_tokens = true;
+        return mf_eval_int(eval, -1); /* all rows */
+    }
     if (mf_vocab_rows(recipe->model, recipe->arena, recipe->config, &rows) !=
         MF_OK)
-        return mf_parser_value(parser, NULL);
-    return mf_parser_int(parser, (int64_t)(rows & INT64_MAX));
+        return mf_eval_value(eval, NULL);
+    return mf_eval_int(eval, (int64_t)(rows & INT64_MAX));
 }
 
 /* The folder's file, or null; read again by each call.  Its tokens may be many,
  * and no row asks for them. */
-const struct mf_node *mf_call_json(struct mf_parser *parser,
+const struct mf_node *mf_call_json(struct mf_eval *eval,
                                    const struct mf_node *const *argument)
 {
     static const char *const left[] = { "added_tokens_decoder", "vocab", NULL };
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     struct mf_node *root;
 
+    if (recipe->facts && mf_str_begins(argument[0]->text, "tokenizer"))
+        return &mf_node_null;
     if (mf_sidecar_tree_but(recipe->model, recipe->arena, argument[0]->text.at,
                             MF_SIDECAR_LIMIT, left, &root) != MF_OK)
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     return root ? root : &mf_node_null;
 }
 
@@ -70,23 +76,23 @@ static struct mf_str name_of(const struct mf_recipe *recipe,
 }
 
 /* Whether the name of any tensor contains the text. */
-const struct mf_node *mf_call_tensor(struct mf_parser *parser,
+const struct mf_node *mf_call_tensor(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    const struct mf_index *index = &parser->recipe->model->index;
+    const struct mf_index *index = &eval->recipe->model->index;
     char name[MF_HUB_NAME_MAX + 1];
 
     for (size_t i = 0; i < index->tensor_count; i++)
-        if (mf_str_holds(name_of(parser->recipe, &index->tensor[i], name),
+        if (mf_str_holds(name_of(eval->recipe, &index->tensor[i], name),
                          argument[0]->text.at))
             return &mf_node_true;
     return &mf_node_false;
 }
 
-const struct mf_node *mf_call_blocks(struct mf_parser *parser,
+const struct mf_node *mf_call_blocks(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
-    const struct mf_index *index = &parser->recipe->model->index;
+    const struct mf_index *index = &eval->recipe->model->index;
     struct mf_str head = argument[0]->text;
     int64_t count = 0;
 
@@ -104,7 +110,7 @@ const struct mf_node *mf_call_blocks(struct mf_parser *parser,
         if (at > head.size && number >= count)
             count = number + 1;
     }
-    return mf_parser_int(parser, count);
+    return mf_eval_int(eval, count);
 }
 
 static const struct mf_record *find_tensor(const struct mf_recipe *recipe,
@@ -120,13 +126,13 @@ static const struct mf_record *find_tensor(const struct mf_recipe *recipe,
 }
 
 /* Dimensions are counted as Hugging Face has them. */
-const struct mf_node *mf_call_size(struct mf_parser *parser,
+const struct mf_node *mf_call_size(struct mf_eval *eval,
                                    const struct mf_node *const *argument)
 {
-    const struct mf_model *model = parser->recipe->model;
+    const struct mf_model *model = eval->recipe->model;
     size_t at;
     const struct mf_record *record =
-        find_tensor(parser->recipe, argument[0]->text, &at);
+        find_tensor(eval->recipe, argument[0]->text, &at);
     int64_t axis;
 
     if (!record || !mf_node_int(argument[1], &axis) || axis < 0 ||
@@ -134,23 +140,23 @@ const struct mf_node *mf_call_size(struct mf_parser *parser,
         return &mf_node_null;
     if (model->info.fastest_first)
         axis = record->rank - 1 - axis;
-    return mf_parser_int(parser, (int64_t)(record->dim[axis] & INT64_MAX));
+    return mf_eval_int(eval, (int64_t)(record->dim[axis] & INT64_MAX));
 }
 
-const struct mf_node *mf_call_type_of(struct mf_parser *parser,
+const struct mf_node *mf_call_type_of(struct mf_eval *eval,
                                       const struct mf_node *const *argument)
 {
     size_t at;
     const struct mf_record *record =
-        find_tensor(parser->recipe, argument[0]->text, &at);
+        find_tensor(eval->recipe, argument[0]->text, &at);
     const char *name;
 
     if (!record || record->type >= MF_TYPE_COUNT)
         return &mf_node_null;
     name = mf_types[record->type].name;
-    return mf_parser_value(
-        parser, mf_node_of_text(parser->recipe->arena,
-                                (struct mf_str){ name, strlen(name) }));
+    return mf_eval_value(
+        eval, mf_node_of_text(eval->recipe->arena,
+                              (struct mf_str){ name, strlen(name) }));
 }
 
 /* The shortest decimal number that is this f32. */
@@ -177,20 +183,20 @@ static bool list_floats(struct mf_recipe *recipe, struct mf_source *source,
     return true;
 }
 
-const struct mf_node *mf_call_numbers(struct mf_parser *parser,
+const struct mf_node *mf_call_numbers(struct mf_eval *eval,
                                       const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe *recipe = eval->recipe;
     struct mf_derivation derive;
     const struct mf_derived *node;
     struct mf_source source;
     struct mf_node_list list;
     size_t at;
 
-    if (!find_tensor(recipe, argument[0]->text, &at))
+    if (recipe->facts || !find_tensor(recipe, argument[0]->text, &at))
         return &mf_node_null;
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     derive.name = argument[0]->text;
     node = mf_recipe_tensor(recipe, &derive, at);
     if (node && node->count > MF_RECIPE_LIST) {
@@ -201,8 +207,8 @@ const struct mf_node *mf_call_numbers(struct mf_parser *parser,
     }
     node = node ? mf_derive_cast(&derive, node, MF_TYPE_F32) : NULL;
     if (!node || !mf_list_begin(recipe, &list))
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     mf_derived_open(node, argument[0]->text.at, &source);
-    return mf_parser_value(
-        parser, list_floats(recipe, &source, &list) ? list.node : NULL);
+    return mf_eval_value(eval, list_floats(recipe, &source, &list) ? list.node
+                                                                   : NULL);
 }

@@ -177,20 +177,22 @@ static enum mf_status look_in_file(struct search *search, const char *file,
 }
 
 /* Its id, or null. */
-const struct mf_node *mf_call_token(struct mf_parser *parser,
+const struct mf_node *mf_call_token(struct mf_eval *eval,
                                     const struct mf_node *const *argument)
 {
-    struct search search = { .recipe = parser->recipe,
+    struct search search = { .recipe = eval->recipe,
                              .text = argument[0]->text,
                              .id = NO_ID };
 
+    if (eval->recipe->facts)
+        return &mf_node_null;
     if (look_in_file(&search, "tokenizer_config.json", "added_tokens_decoder",
                      MF_JSON_BEGIN_OBJECT) != MF_OK ||
         (search.id == NO_ID &&
          look_in_file(&search, "tokenizer.json", "added_tokens",
                       MF_JSON_BEGIN_ARRAY) != MF_OK))
-        return mf_parser_value(parser, NULL);
+        return mf_eval_value(eval, NULL);
     return search.id == NO_ID || search.id > INT64_MAX
                ? &mf_node_null
-               : mf_parser_int(parser, (int64_t)search.id);
+               : mf_eval_int(eval, (int64_t)search.id);
 }

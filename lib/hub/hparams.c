@@ -63,19 +63,20 @@ static enum mf_status must_be_object(struct mf_recipe *recipe,
 
 /* "default NAME EXPRESSION": where the key is missing.  "set NAME EXPRESSION":
  * always. */
-static enum mf_status fill_row(struct mf_recipe *recipe, struct mf_str word,
-                               struct mf_str rest, void *user)
+static enum mf_status fill_row(struct mf_recipe *recipe, enum mf_code_row word,
+                               struct mf_code row, void *user)
 {
-    struct mf_str name = mf_recipe_word(&rest);
     const struct mf_node *value;
+    struct mf_str name;
 
     (void)user;
-    if (mf_str_is(word, "text") || mf_str_is(word, "vision"))
+    if (word == MF_DO_PART)
         return MF_OK; /* the type of text_config or vision_config */
-    assert(mf_str_is(word, "default") || mf_str_is(word, "set"));
-    if (mf_str_is(word, "default") && mf_node_get(recipe->config, name))
+    assert(word == MF_DO_DEFAULT || word == MF_DO_SET);
+    name = mf_code_text(&row);
+    if (word == MF_DO_DEFAULT && mf_node_get(recipe->config, name))
         return MF_OK;
-    value = mf_recipe_value(recipe, rest);
+    value = mf_recipe_take(recipe, &row);
     return value && set(recipe->arena, recipe->config, name, value)
                ? MF_OK
                : recipe->env->error.status;
@@ -84,15 +85,15 @@ static enum mf_status fill_row(struct mf_recipe *recipe, struct mf_str word,
 static enum mf_status fill_as(struct mf_recipe *recipe, struct mf_node *object,
                               struct mf_str type)
 {
-    const struct mf_recipe_text *text =
-        type.at ? mf_recipe_find("config", type) : NULL;
+    const struct mf_rows_part *part =
+        type.at ? mf_recipe_find(MF_ROWS_config, type) : NULL;
     struct mf_node *before = recipe->config;
     enum mf_status status;
 
-    if (!text)
+    if (!part)
         return MF_OK;
     recipe->config = object;
-    status = mf_recipe_run(recipe, text->rows, fill_row, NULL);
+    status = mf_recipe_run(recipe, mf_recipe_rows(part), fill_row, NULL);
     recipe->config = before;
     recipe->lets = recipe->given;
     return status;
@@ -290,6 +291,22 @@ static struct mf_str name_part(char *out, size_t room, struct mf_str type,
     return (struct mf_str){ out, (size_t)size < room ? (size_t)size : 0 };
 }
 
+/* What the row PART of a paragraph says; at NULL: it has none. */
+static struct mf_str type_of_part(const struct mf_rows_part *of,
+                                  const char *name)
+{
+    struct mf_code rows = mf_recipe_rows(of);
+
+    while (mf_code_left(&rows)) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
+
+        if (word == MF_DO_PART && mf_str_is(mf_code_text(&row), name))
+            return mf_code_text(&row);
+    }
+    return (struct mf_str){ NULL, 0 };
+}
+
 /* What the part is filled with: "TYPE/PART" with the file's model_type, or else
  * what its own model_type, or the row PART of the file's paragraph, stands for.
  */
@@ -299,14 +316,14 @@ static enum mf_status fill_part_of(struct mf_recipe *recipe,
 {
     struct mf_str of_file = mf_node_text(file, "model_type");
     struct mf_str own = mf_node_text(object, "model_type");
-    const struct mf_recipe_text *above = mf_recipe_find("config", of_file);
+    const struct mf_rows_part *above = mf_recipe_find(MF_ROWS_config, of_file);
     char text[64];
     struct mf_str name = name_part(text, sizeof(text), of_file, part);
 
-    if (mf_recipe_find("config", name))
+    if (mf_recipe_find(MF_ROWS_config, name))
         return fill_as(recipe, object, name);
     if (!own.at && above)
-        own = mf_recipe_row_of(above, part);
+        own = type_of_part(above, part);
     name = name_part(text, sizeof(text), own, "part");
     if (own.at && fill_as(recipe, object, name) != MF_OK)
         return recipe->env->error.status;

@@ -18,6 +18,7 @@
 #include "lib/hub/bare.h"
 #include "lib/hub/keys.h"
 #include "lib/hub/tensors.h"
+#include "lib/model/facts.h"
 #include "lib/model/nearby.h"
 #include "lib/program.h"
 #include "lib/tokenizer/tokenizer.h"
@@ -32,14 +33,14 @@ static enum mf_status failed(const struct mf_hub *hub)
 
 /* ---- the recipe ---- */
 
-static enum mf_status take_arch(struct mf_recipe *recipe, struct mf_str word,
-                                struct mf_str rest, void *user)
+static enum mf_status take_arch(struct mf_recipe *recipe, enum mf_code_row word,
+                                struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
 
     (void)recipe;
-    if (mf_str_is(word, "arch"))
-        hub->arch = rest;
+    if (word == MF_DO_ARCH)
+        hub->arch = mf_code_text(&row);
     return MF_OK;
 }
 
@@ -61,8 +62,8 @@ static enum mf_status find_mistral(struct mf_hub *hub)
         mf_sidecar_tree(hub->model, recipe->arena, "config.json",
                         MF_SIDECAR_LIMIT, &hub->named) != MF_OK)
         return failed(hub);
-    recipe->family =
-        mf_recipe_find(projector ? "projector" : "family", hub->class);
+    recipe->family = mf_recipe_find(
+        projector ? MF_ROWS_projector : MF_ROWS_family, hub->class);
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
     return MF_OK;
@@ -81,7 +82,8 @@ static enum mf_status find_recipe(struct mf_hub *hub)
     hub->named = hub->file;
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
-    recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
+    recipe->family =
+        mf_recipe_find(projector ? MF_ROWS_projector : MF_ROWS_family, class);
     return recipe->family
                ? MF_OK
                : mf_decline(hub->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
@@ -101,11 +103,12 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
                                   .model = hub->model,
                                   .made = hub->options->given,
                                   .mistral = hub->options->mistral,
+                                  .facts = hub->options->facts,
                                   .of_keys = hub->file != NULL };
     if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);
     if ((hub->options->no_mtp || hub->options->mtp_only) &&
-        !mf_recipe_row_of(recipe->family, "mtp").at)
+        !mf_recipe_row_of(recipe->family, MF_DO_MTP).at)
         return mf_fail(hub->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "'%s': models of class '%s' have no layers for further "
                        "tokens that could be left out, or converted alone",
@@ -114,7 +117,9 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
         !give(hub, "file", hub->file) ||
         !give(hub, "no_mtp", mf_node_of_bool(hub->options->no_mtp)) ||
         !give(hub, "mtp_only", mf_node_of_bool(hub->options->mtp_only)) ||
-        !give(hub, "tensors_only", mf_node_of_bool(hub->options->tensors_only)))
+        !give(
+            hub, "tensors_only",
+            mf_node_of_bool(hub->options->tensors_only || hub->options->facts)))
         return failed(hub);
     return mf_recipe_walk(recipe, take_arch, hub);
 }
@@ -154,33 +159,54 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
                           ? (uint64_t)number
                           : 0,
     };
-    return mf_tokenizer_put(hub->draft, request, words);
+    return hub->outlined ? mf_tokenizer_put_outline(hub->draft, request, words)
+                         : mf_tokenizer_put(hub->draft, request, words);
 }
 
 /* Keys that the converter sets while it goes over the tensors. */
 static enum mf_status take_first_key(struct mf_recipe *recipe,
-                                     struct mf_str word, struct mf_str rest,
+                                     enum mf_code_row word, struct mf_code row,
                                      void *user)
 {
     struct mf_hub *hub = user;
 
-    return mf_str_is(word, "first_key") ? mf_hub_key(recipe, hub->draft, rest)
-                                        : MF_OK;
+    return word == MF_DO_PUT_FIRST ? mf_hub_key(recipe, hub->draft, row)
+                                   : MF_OK;
+}
+
+/* Whether mf_model_fact finds the key of a row PUT.  The size of the vocabulary
+ * is that of the embeddings. */
+static bool is_fact(const struct mf_hub *hub, struct mf_code row)
+{
+    struct mf_str name;
+
+    mf_code_bytes(&row, 2); /* its type */
+    name = mf_code_text(&row);
+    if (!mf_str_begins(name, "*.") || mf_str_is(name, "*.vocab_size"))
+        return false;
+    name.at += strlen("*.");
+    name.size -= strlen("*.");
+    return mf_fact_of_key(hub->model, name) >= 0;
 }
 
 /* "vocab", with nothing after it, is where the vocabulary begins. */
-static enum mf_status take_key(struct mf_recipe *recipe, struct mf_str word,
-                               struct mf_str rest, void *user)
+static enum mf_status take_key(struct mf_recipe *recipe, enum mf_code_row word,
+                               struct mf_code row, void *user)
 {
     struct mf_hub *hub = user;
+    struct mf_str words;
 
-    if (mf_str_is(word, "key"))
-        return mf_hub_key(recipe, hub->draft, rest);
-    if (!mf_str_is(word, "vocab"))
+    if (word == MF_DO_PUT)
+        return !hub->options->facts || is_fact(hub, row)
+                   ? mf_hub_key(recipe, hub->draft, row)
+                   : MF_OK;
+    if (word != MF_DO_VOCAB)
         return MF_OK;
     if (put_version(hub) != MF_OK)
         return failed(hub);
-    return rest.size > 0 && !hub->outlined ? put_vocabulary(hub, rest) : MF_OK;
+    words = mf_code_text(&row);
+    return words.size > 0 && !hub->options->facts ? put_vocabulary(hub, words)
+                                                  : MF_OK;
 }
 
 enum mf_status mf_hub_keys(struct mf_hub *hub)
@@ -224,6 +250,7 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .type = hub->options->type,
         .typed = hub->options->typed,
         .keep_types = hub->options->tensors_only,
+        .facts = hub->options->facts,
         .fuse_qkv = hub->options->fuse_qkv,
         .fuse_gate_up = hub->options->fuse_gate_up,
         .fp8_as_q8 = hub->options->fp8_as_q8,
@@ -338,7 +365,7 @@ static enum mf_status put_vocabulary_size(struct mf_hub *hub)
         mf_recipe_field(&hub->recipe, (struct mf_str){ "vocab_size", 10 });
     int64_t size;
 
-    if (mf_draft_find_of(draft, "*.vocab_size"))
+    if (hub->recipe.lacks_tokens || mf_draft_find_of(draft, "*.vocab_size"))
         return MF_OK;
     for (size_t i = 0; i < draft->tensor_count; i++)
         if (mf_str_is(draft->tensor[i].name, "token_embd.weight") &&
@@ -363,11 +390,17 @@ enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
     if (mf_hub_open(&hub) != MF_OK ||
         mf_set_text(draft, "general.architecture", hub.arch) != MF_OK ||
         list_tensors(&hub, &tensors) != MF_OK ||
-        mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
+        (!options->facts &&
+         mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK) ||
         !give(
             &hub, "file_type",
             mf_node_of_int(&draft->arena, mf_hub_tensors_file_type(&tensors))))
         return failed(&hub);
-    return mf_hub_keys(&hub) == MF_OK ? put_vocabulary_size(&hub)
-                                      : failed(&hub);
+    if (mf_hub_keys(&hub) != MF_OK || put_vocabulary_size(&hub) != MF_OK)
+        return failed(&hub);
+    if (!options->facts)
+        return mf_set_text(draft, "tokenizer.ggml.model",
+                           (struct mf_str){ "no_vocab", 8 });
+    draft->tensor_count = 0;
+    return MF_OK;
 }

@@ -14,7 +14,7 @@
  *                      rows see it, and what transformers adds
  *     keys             rows `key`
  *     tensors, naming, compressed   rows about tensors, and their names
- *     fields           config.json as numbers for the rows of lib/arch
+ *     outline          the file's header, in memory
  *
  * Invariants.
  *   - The file is that of the converter, byte for byte.  What it refuses is
@@ -68,6 +68,8 @@ struct mf_hub_options {
     const char *folder; /* the name of the model's folder; NULL: as it is */
     /* For mf_hub_outline, if not NULL: what the weights would be. */
     struct mf_hub_bare *bare;
+    bool facts; /* of mf_hub_outline: no more than mf_model_fact knows, without
+                   reading data of tensors or of the tokenizer */
     /* If not NULL, only the name is wanted: the draft lacks most keys. */
     struct mf_hub_name *name;
 };
@@ -114,7 +116,8 @@ enum mf_status mf_hub_open(struct mf_hub *hub);
 enum mf_status mf_hub_keys(struct mf_hub *hub);
 
 /* The same as mf_hub_convert without what does not compute: the card, and the
- * vocabulary, of which no more than its size is there. */
+ * vocabulary, of which no more than its size is there.  With `facts` no more
+ * than what mf_model_fact finds. */
 enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
                               const struct mf_hub_options *options);
 

@@ -7,16 +7,12 @@
  */
 #include "lib/hub/keys.h"
 
-#include <assert.h>
-#include <stdio.h>
-
-#include "lib/base/str.h"
 #include "lib/draft/put.h"
 
 struct key {
     struct mf_recipe *recipe;
     struct mf_draft *draft;
-    char name[96];
+    const char *name;
     const struct mf_node *value;
 };
 
@@ -140,42 +136,49 @@ static enum mf_status put_counts(struct key *key)
 
 /* ---- a row ---- */
 
-static enum mf_status put(struct key *key, struct mf_str type)
-{
-    static const struct {
-        const char *name;
-        enum mf_value_type type;
-    } numbers[] = { { "u32", MF_VALUE_U32 },
-                    { "i32", MF_VALUE_I32 },
-                    { "u64", MF_VALUE_U64 },
-                    { "f32", MF_VALUE_F32 } };
+/* In the order of MF_PUT_TYPES. */
+enum put_type {
+    PUT_U32,
+    PUT_I32,
+    PUT_U64,
+    PUT_F32,
+    PUT_BOOL,
+    PUT_TEXT,
+    PUT_ARRAY,
+    PUT_COUNTS
+};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        if (mf_str_is(type, numbers[i].name))
-            return put_number(key, numbers[i].type);
-    if (mf_str_is(type, "bool"))
+static enum mf_status put(struct key *key, enum put_type type)
+{
+    static const enum mf_value_type numbers[] = { MF_VALUE_U32, MF_VALUE_I32,
+                                                  MF_VALUE_U64, MF_VALUE_F32 };
+
+    switch (type) {
+    case PUT_BOOL:
         return put_bool(key);
-    if (mf_str_is(type, "text"))
+    case PUT_TEXT:
         return put_text(key);
-    if (mf_str_is(type, "counts"))
+    case PUT_ARRAY:
+        return put_array(key);
+    case PUT_COUNTS:
         return put_counts(key);
-    assert(mf_str_is(type, "array"));
-    return put_array(key);
+    default:
+        return put_number(key, numbers[type]);
+    }
 }
 
 enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
-                          struct mf_str row)
+                          struct mf_code row)
 {
     struct key key = { .recipe = recipe, .draft = draft };
-    struct mf_str type = mf_recipe_word(&row), name = mf_recipe_word(&row);
-    bool optional = mf_str_ends(type, "?");
+    enum put_type type = (enum put_type)mf_code_byte(&row);
+    bool optional = mf_code_byte(&row);
 
-    snprintf(key.name, sizeof(key.name), "%.*s", (int)name.size, name.at);
-    key.value = mf_recipe_value(recipe, row);
+    key.name = mf_code_text(&row).at;
+    key.value = mf_recipe_take(recipe, &row);
     if (!key.value)
         return failed(&key);
     if (optional && key.value->kind == MF_NODE_NULL)
         return MF_OK;
-    type.size -= optional;
     return put(&key, type);
 }

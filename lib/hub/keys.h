@@ -10,7 +10,7 @@
 
 /* "TYPE KEY EXPRESSION", what follows `key`, into the draft. */
 enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
-                          struct mf_str row);
+                          struct mf_code row);
 
 /* Reads config.json, which must be there; or takes *file for it, unless that is
  * NULL.  Then *file is the whole, with what transformers fills in;

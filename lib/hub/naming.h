@@ -15,11 +15,6 @@
 /* Blocks of a model at most; readers of GGUF take 512. */
 #define MF_NAMING_BLOCKS 4096
 
-enum mf_naming_flag {
-    MF_NAMED_F32 = 1, /* its matrix is f32 in every file */
-    MF_NAMED_WIDE = 2 /* its matrix is f16 in a file of ternary types */
-};
-
 /* A tensor of an architecture. */
 struct mf_named {
     size_t tensor;        /* row of the table */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * naming_table.h - lib/hub/names as tables, made by naming.awk
+ * naming_table.h - lib/hub/names as tables, made by lib/rows/maker
  *
  * A text is its place in mf_naming_text.
  */
@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lib/rows/codes.h"
 
 extern const char mf_naming_text[];
 
@@ -28,8 +30,6 @@ struct mf_naming_prefix {
 extern const struct mf_naming_prefix mf_naming_prefixes[];
 extern const size_t mf_naming_prefix_count;
 
-#define MF_NAMING_MEANINGS 3
-
 struct mf_naming_row { /* the rest of a name */
     uint32_t rest;
     uint16_t count, tensor[MF_NAMING_MEANINGS];
@@ -42,8 +42,6 @@ struct mf_naming_only {
     uint16_t tensor;
 };
 extern const struct mf_naming_only mf_naming_onlys[];
-
-#define MF_NAMING_WORDS 36 /* of 16 bits, one for each tensor */
 
 struct mf_naming_arch {
     uint32_t name;

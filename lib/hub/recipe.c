@@ -9,69 +9,49 @@
 #include "lib/base/str.h"
 #include "lib/derive/derive.h"
 
-/* How deep `if` rows are nested at most, and groups use each other. */
-#define DEPTH 16
-
-/* ---- words and lines ---- */
-
-struct mf_str mf_recipe_word(struct mf_str *rest)
-{
-    struct mf_str word = { rest->at, 0 };
-
-    while (word.size < rest->size && word.at[word.size] != ' ')
-        word.size++;
-    rest->at += word.size;
-    rest->size -= word.size;
-    while (rest->size > 0 && *rest->at == ' ') {
-        rest->at++;
-        rest->size--;
-    }
-    return word;
-}
-
-static struct mf_str take_line(const char **rows)
-{
-    struct mf_str line = { *rows, strcspn(*rows, "\n") };
-
-    *rows += line.size + ((*rows)[line.size] == '\n');
-    return line;
-}
-
 static bool has_word(struct mf_str words, struct mf_str word)
 {
     while (words.size > 0)
-        if (mf_str_same(mf_recipe_word(&words), word))
+        if (mf_str_same(mf_word(&words), word))
             return true;
     return false;
 }
 
 /* ---- paragraphs ---- */
 
-struct mf_str mf_recipe_row_of(const struct mf_recipe_text *text,
-                               const char *word)
+struct mf_code mf_recipe_row_of(const struct mf_rows_part *part,
+                                enum mf_code_row word)
 {
-    const char *rows = text->rows;
+    struct mf_code rows = mf_recipe_rows(part);
 
-    while (*rows) {
-        struct mf_str line = take_line(&rows);
+    while (mf_code_left(&rows)) {
+        enum mf_code_row other;
+        struct mf_code row = mf_code_row(&rows, &other);
 
-        if (mf_str_is(mf_recipe_word(&line), word))
-            return line;
+        if (other == word)
+            return row;
     }
-    return (struct mf_str){ NULL, 0 };
+    return (struct mf_code){ NULL, NULL, NULL };
 }
 
-const struct mf_recipe_text *mf_recipe_find(const char *kind,
-                                            struct mf_str word)
+/* Of classes in config.json, with spaces between them. */
+static struct mf_str classes_of(const struct mf_rows_part *part)
 {
-    for (size_t i = 0; i < mf_recipe_text_count; i++) {
-        const struct mf_recipe_text *text = &mf_recipe_texts[i];
-        struct mf_str words = { text->words, strlen(text->words) };
+    struct mf_code row = mf_recipe_row_of(part, MF_DO_CLASS);
 
-        if (strcmp(text->kind, kind) == 0 &&
-            (has_word(words, word) ||
-             has_word(mf_recipe_row_of(text, "class"), word)))
-            return text;
+    return row.at ? mf_code_text(&row) : (struct mf_str){ "", 0 };
+}
+
+const struct mf_rows_part *mf_recipe_find(enum mf_rows_kind kind,
+                                          struct mf_str word)
+{
+    for (size_t i = 0; i < mf_family_rows.count; i++) {
+        const struct mf_rows_part *part = &mf_family_rows.part[i];
+
+        if (part->kind == (uint32_t)kind &&
+            (has_word(mf_part_words(&mf_family_rows, part), word) ||
+             has_word(classes_of(part), word)))
+            return part;
     }
     return NULL;
 }
@@ -94,14 +74,17 @@ static void offer(struct mf_str word, struct mf_str name, struct mf_str *next)
 
 bool mf_class_after(struct mf_str *name, bool projector)
 {
-    const char *kind = projector ? "projector" : "family";
+    uint32_t kind = projector ? MF_ROWS_projector : MF_ROWS_family;
     struct mf_str next = { NULL, 0 };
 
-    for (size_t i = 0; i < mf_recipe_text_count; i++) {
-        struct mf_str words = mf_recipe_row_of(&mf_recipe_texts[i], "class");
+    for (size_t i = 0; i < mf_family_rows.count; i++) {
+        const struct mf_rows_part *part = &mf_family_rows.part[i];
+        struct mf_str words = { "", 0 };
 
-        while (strcmp(mf_recipe_texts[i].kind, kind) == 0 && words.size > 0)
-            offer(mf_recipe_word(&words), *name, &next);
+        if (part->kind == kind)
+            words = classes_of(part);
+        while (words.size > 0)
+            offer(mf_word(&words), *name, &next);
     }
     *name = next;
     return next.at;
@@ -137,24 +120,27 @@ struct walk {
     struct mf_recipe *recipe;
     mf_recipe_visit *visit;
     void *user;
-    unsigned depth;
+    bool used; /* these rows are another paragraph's */
 };
 
-static enum mf_status run(struct walk *walk, const char *rows);
+static enum mf_status run(struct walk *walk, struct mf_code rows);
+
+static enum mf_status failed(const struct walk *walk)
+{
+    return walk->recipe->env->error.status;
+}
 
 /* "let NAME EXPRESSION"; "let NAME none": the name means nothing from here on.
  */
-static enum mf_status let(struct walk *walk, struct mf_str rest)
+static enum mf_status let(struct walk *walk, struct mf_code row)
 {
     struct mf_recipe *recipe = walk->recipe;
-    struct mf_str name = mf_recipe_word(&rest);
-    const struct mf_node *value = NULL;
+    struct mf_str name = mf_code_text(&row);
+    bool none = mf_code_byte(&row);
+    const struct mf_node *value = none ? NULL : mf_recipe_take(recipe, &row);
 
-    if (!mf_str_is(rest, "none")) {
-        value = mf_recipe_value(recipe, rest);
-        if (!value)
-            return recipe->env->error.status;
-    }
+    if (!none && !value)
+        return failed(walk);
     for (size_t i = recipe->given; i < recipe->lets; i++)
         if (mf_str_same(recipe->let[i].name, name)) {
             recipe->let[i].value = value;
@@ -165,105 +151,84 @@ static enum mf_status let(struct walk *walk, struct mf_str rest)
     return MF_OK;
 }
 
-static enum mf_status use(struct walk *walk, struct mf_str name)
+static enum mf_status use(struct walk *walk, struct mf_code row)
 {
-    const struct mf_recipe_text *text = mf_recipe_find("group", name);
+    struct mf_frame none = { .up = NULL };
+    struct mf_code rows = mf_code_use(row, &none);
+    bool used = walk->used;
+    enum mf_status status;
 
-    if (!text)
-        text = mf_recipe_find(walk->recipe->family->kind, name);
-    assert(text && walk->depth < DEPTH); /* in a row, not in a file */
-    return run(walk, text->rows);
-}
-
-/* "CONDITION TEXT", about the file. */
-static enum mf_status refuse(struct mf_recipe *recipe, struct mf_str file,
-                             struct mf_str rest)
-{
-    const struct mf_node *value = mf_recipe_take(recipe, &rest);
-
-    if (!value)
-        return recipe->env->error.status;
-    return mf_node_holds(value)
-               ? mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "'%.*s': %.*s", (int)file.size, file.at,
-                         (int)rest.size, rest.at)
-               : MF_OK;
-}
-
-static enum mf_status row(struct walk *walk, struct mf_str line)
-{
-    const char *file = mf_recipe_file(walk->recipe);
-    struct mf_str word = mf_recipe_word(&line);
-
-    if (mf_str_is(word, "let"))
-        return let(walk, line);
-    if (mf_str_is(word, "use"))
-        return use(walk, line);
-    if (mf_str_is(word, "refuse"))
-        return refuse(walk->recipe, (struct mf_str){ file, strlen(file) },
-                      line);
-    if (mf_str_is(word, "refuse_in")) {
-        word = mf_recipe_word(&line);
-        return refuse(walk->recipe, word, line);
-    }
-    if (mf_str_is(word, "class") ||
-        (mf_str_is(word, "arch") && walk->depth > 1))
-        return MF_OK; /* the names of a family that is used by another */
-    return walk->visit(walk->recipe, word, line, walk->user);
-}
-
-/* What an `if` row begins: whether its rows hold, and whether any of its
- * branches did. */
-struct branch {
-    bool holds, done;
-};
-
-/* `if`, `elif`, `else`, `end`: *line has what follows.  False for others. */
-static bool branch(struct walk *walk, struct branch *open, unsigned *depth,
-                   struct mf_str line, enum mf_status *status)
-{
-    struct mf_str word = mf_recipe_word(&line);
-    bool begins = mf_str_is(word, "if");
-    const struct mf_node *value = &mf_node_true;
-
-    if (mf_str_is(word, "end")) {
-        --*depth;
-        return true;
-    }
-    if (!begins && !mf_str_is(word, "elif") && !mf_str_is(word, "else"))
-        return false;
-    if (begins) {
-        assert(*depth + 1 < DEPTH);
-        ++*depth;
-        open[*depth].done = !open[*depth - 1].holds;
-    }
-    if (!open[*depth].done && line.size > 0)
-        value = mf_recipe_value(walk->recipe, line);
-    if (!value)
-        *status = walk->recipe->env->error.status;
-    open[*depth].holds = value && !open[*depth].done && mf_node_holds(value);
-    open[*depth].done = open[*depth].done || open[*depth].holds;
-    return true;
-}
-
-static enum mf_status run(struct walk *walk, const char *rows)
-{
-    struct branch open[DEPTH] = { { true, true } };
-    unsigned depth = 0;
-    enum mf_status status = MF_OK;
-
-    walk->depth++;
-    while (*rows && status == MF_OK) {
-        struct mf_str line = take_line(&rows);
-
-        if (!branch(walk, open, &depth, line, &status) && open[depth].holds)
-            status = row(walk, line);
-    }
-    walk->depth--;
+    walk->used = true;
+    status = run(walk, rows);
+    walk->used = used;
     return status;
 }
 
-enum mf_status mf_recipe_run(struct mf_recipe *recipe, const char *rows,
+/* "CONDITION TEXT", about a file. */
+static enum mf_status refuse(struct walk *walk, struct mf_code row)
+{
+    struct mf_str file = mf_code_text(&row), reason;
+    const char *usual = mf_recipe_file(walk->recipe);
+    const struct mf_node *value = mf_recipe_take(walk->recipe, &row);
+
+    if (!value)
+        return failed(walk);
+    reason = mf_code_text(&row);
+    return mf_node_holds(value)
+               ? mf_fail(walk->recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "'%s': %s", file.size > 0 ? file.at : usual, reason.at)
+               : MF_OK;
+}
+
+static enum mf_status choose(struct walk *walk, struct mf_code row)
+{
+    const struct mf_node *value = mf_recipe_take(walk->recipe, &row);
+    struct mf_code rows;
+
+    if (!value)
+        return failed(walk);
+    rows = mf_code_part(&row);
+    return run(walk, mf_node_holds(value) ? rows : row);
+}
+
+static enum mf_status run_row(struct walk *walk, enum mf_code_row word,
+                              struct mf_code row)
+{
+    switch (word) {
+    case MF_DO_LET:
+        return let(walk, row);
+    case MF_DO_IF:
+        return choose(walk, row);
+    case MF_DO_USE:
+        return use(walk, row);
+    case MF_DO_REFUSE:
+        return refuse(walk, row);
+    case MF_DO_CLASS:
+        return MF_OK;
+    case MF_DO_ARCH:
+        if (walk->used) /* the name of a family that is used by another */
+            return MF_OK;
+        break;
+    default:
+        break;
+    }
+    return walk->visit(walk->recipe, word, row, walk->user);
+}
+
+static enum mf_status run(struct walk *walk, struct mf_code rows)
+{
+    enum mf_status status = MF_OK;
+
+    while (mf_code_left(&rows) && status == MF_OK) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
+
+        status = run_row(walk, word, row);
+    }
+    return status;
+}
+
+enum mf_status mf_recipe_run(struct mf_recipe *recipe, struct mf_code rows,
                              mf_recipe_visit *visit, void *user)
 {
     struct walk walk = { .recipe = recipe, .visit = visit, .user = user };
@@ -275,5 +240,5 @@ enum mf_status mf_recipe_walk(struct mf_recipe *recipe, mf_recipe_visit *visit,
                               void *user)
 {
     recipe->lets = recipe->given;
-    return mf_recipe_run(recipe, recipe->family->rows, visit, user);
+    return mf_recipe_run(recipe, mf_recipe_rows(recipe->family), visit, user);
 }

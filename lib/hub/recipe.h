@@ -1,32 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * recipe.h - how the models of a family are converted, as rows of text
+ * recipe.h - how the models of a family are converted, as rows
  *
- * lib/hub/families has a paragraph for each family; common.txt teaches the
- * language.  A recipe is the paragraph for one config.json.  Walking it visits
- * its rows in order: `if`, `use` and `let` are followed here, and all others go
- * to the caller, who takes those it knows.
+ * Sections `convert` of lib/families have a paragraph for each family;
+ * docs/rows.md explains the language.  A recipe is the paragraph for one
+ * config.json.  Walking it visits its rows in order: `if`, `use` and `let` are
+ * followed here, and all others go to the caller, who takes those it knows.
  *
  * Values are nodes of JSON, whether they come from config.json or are computed,
- * in the arena of the recipe.  Rows are part of this library: a mistake in one
- * is an assert.  What config.json says is not: a value of the wrong kind is an
- * error that names it.
+ * in the arena of the recipe.  Rows are part of this library, and were checked
+ * when it was built.  What config.json says was not: a value of the wrong kind
+ * is an error that names it.
  */
 #ifndef MF_LIB_RECIPE_H
 #define MF_LIB_RECIPE_H
 
 #include "lib/json/tree.h"
 #include "lib/model/model.h"
-
-/* A paragraph. */
-struct mf_recipe_text {
-    const char *kind;  /* "family", "projector", "tensors", "group", "config" or
-                          "restore" */
-    const char *words; /* what follows in its first line */
-    const char *rows;  /* one a line */
-};
-extern const struct mf_recipe_text mf_recipe_texts[];
-extern const size_t mf_recipe_text_count;
+#include "lib/rows/rows.h"
 
 #define MF_RECIPE_LETS 192
 
@@ -52,18 +43,21 @@ struct mf_recipe {
     /* Expressions ask for tensors by llama.cpp's names, and the model has
      * Hugging Face's; or NULL. */
     const struct mf_naming_arch *naming;
-    const struct mf_recipe_text *family;
+    const struct mf_rows_part *family;
     struct mf_node *config; /* an object: what names mean */
     bool mistral;           /* it is params.json, not config.json */
     bool of_keys;           /* nor a file: it is made of a GGUF file's keys */
+    bool facts;             /* data of tensors and of the tokenizer is not read:
+                               functions that need it give nothing */
+    bool lacks_tokens;      /* with `facts`: a row asked how many tokens are */
     size_t lets, given;     /* given: before the rows */
     struct mf_recipe_let let[MF_RECIPE_LETS];
 };
 
 /* The paragraph of that kind in whose first line, or in a row `class` of which,
  * the word is; NULL: there is none. */
-const struct mf_recipe_text *mf_recipe_find(const char *kind,
-                                            struct mf_str word);
+const struct mf_rows_part *mf_recipe_find(enum mf_rows_kind kind,
+                                          struct mf_str word);
 
 /* A tensor of the model; NULL after mf_fail. */
 const struct mf_derived *
@@ -77,48 +71,40 @@ const char *mf_recipe_file(const struct mf_recipe *recipe);
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,
                     const struct mf_node *value);
 
-/* The words after the row of the paragraph that begins with that word; at NULL:
- * it has no such row. */
-struct mf_str mf_recipe_row_of(const struct mf_recipe_text *text,
-                               const char *word);
+/* The operands of the first row of the paragraph with that word, and not in a
+ * condition; at NULL: it has no such row. */
+struct mf_code mf_recipe_row_of(const struct mf_rows_part *part,
+                                enum mf_code_row word);
 
-/* A row: its first word, and what follows. */
+/* A row: its word, and its operands. */
 typedef enum mf_status mf_recipe_visit(struct mf_recipe *recipe,
-                                       struct mf_str word, struct mf_str rest,
-                                       void *user);
+                                       enum mf_code_row word,
+                                       struct mf_code row, void *user);
 
 /* Every row of the family that holds, in order.  Names of `let` rows start
  * empty, and their values stay after the walk. */
 enum mf_status mf_recipe_walk(struct mf_recipe *recipe, mf_recipe_visit *visit,
                               void *user);
 
-/* The same for the rows of a text. */
-enum mf_status mf_recipe_run(struct mf_recipe *recipe, const char *rows,
+/* The same for other rows. */
+enum mf_status mf_recipe_run(struct mf_recipe *recipe, struct mf_code rows,
                              mf_recipe_visit *visit, void *user);
 
-/* ---- words (recipe.c) ---- */
-
-/* Takes the next word, up to a space; of size 0 at the end. */
-struct mf_str mf_recipe_word(struct mf_str *rest);
+/* The rows of a paragraph. */
+static inline struct mf_code mf_recipe_rows(const struct mf_rows_part *part)
+{
+    return mf_part_rows(&mf_family_rows, part);
+}
 
 /* ---- expressions (evaluate.c) ---- */
 
-/* The value of the expression that *text begins with, which is taken from it;
- * NULL after mf_fail.  "i" and the like are names given by mf_recipe_give. */
+/* Takes an expression, and gives its value; NULL after mf_fail. */
 const struct mf_node *mf_recipe_take(struct mf_recipe *recipe,
-                                     struct mf_str *text);
-
-/* The value of all of the text. */
-const struct mf_node *mf_recipe_value(struct mf_recipe *recipe,
-                                      struct mf_str text);
+                                     struct mf_code *code);
 
 /* The value of a field of config.json, or of a `let`; NULL: it has none. */
 const struct mf_node *mf_recipe_field(const struct mf_recipe *recipe,
                                       struct mf_str name);
-
-/* The value as a whole number from 0 on, or false after mf_fail. */
-bool mf_recipe_count(struct mf_recipe *recipe, struct mf_str text,
-                     uint64_t *out);
 
 /* ---- values (value.c) ---- */
 

@@ -89,7 +89,7 @@ static bool is_excepted(struct mf_str patterns, struct mf_str name)
     struct mf_glob_match match;
 
     while (patterns.size > 0)
-        if (mf_glob_fits(mf_recipe_word(&patterns), name, &match))
+        if (mf_glob_fits(mf_word(&patterns), name, &match))
             return true;
     return false;
 }

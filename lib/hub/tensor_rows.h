@@ -4,8 +4,7 @@
  *
  * A tensor runs through the rows in their order: those whose pattern fits its
  * name change it, and what comes out of one row goes on to the next one.  At
- * the end lib/hub/names has its name in GGUF.  families/common.txt teaches the
- * rows.
+ * the end lib/hub/names has its name in GGUF.  docs/rows.md explains the rows.
  *
  * Expressions are computed once, when the rows are read: a model may have
  * 90,000 tensors.
@@ -93,7 +92,7 @@ enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
 /* The same for the rows of a text. */
 enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
                                  struct mf_recipe *recipe,
-                                 const struct mf_recipe_text *text);
+                                 const struct mf_rows_part *part);
 
 /* Whether a step that is to be done has whole numbers where it needs them;
  * false after mf_fail. */

@@ -40,17 +40,32 @@ static bool is_before(const void *table, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : name_a.size < name_b.size;
 }
 
+/* Whether a part of the name is a number: of a block, usually. */
+static bool has_number(struct mf_str name)
+{
+    for (size_t i = 1; i < name.size; i++)
+        if (name.at[i - 1] == '.' && name.at[i] >= '0' && name.at[i] <= '9')
+            return true;
+    return false;
+}
+
 static enum mf_status set_order(struct mf_tensor_work *work)
 {
     const struct mf_model *model = work->hub->recipe->model;
-    size_t count = model->index.tensor_count;
+    size_t room = model->index.tensor_count, count = 0;
 
+    if (work->hub->facts) {
+        for (size_t i = 0; i < model->index.tensor_count; i++)
+            room -= has_number(name_of(model, (uint32_t)i));
+    }
     work->order =
-        mf_arena_take(work->derive.arena, (count + 1) * sizeof(*work->order));
+        mf_arena_take(work->derive.arena, (room + 1) * sizeof(*work->order));
     if (!work->order)
         return mf_work_failed(work);
-    for (size_t i = 0; i < count; i++)
-        work->order[i] = (uint32_t)i;
+    for (size_t i = 0; i < model->index.tensor_count; i++)
+        if (!work->hub->facts || !has_number(name_of(model, (uint32_t)i)))
+            work->order[count++] = (uint32_t)i;
+    work->order_count = count;
     mf_sort(work->order, count, is_before, model);
     return MF_OK;
 }
@@ -157,8 +172,8 @@ enum mf_status mf_tensor_each(struct mf_tensor_work *work,
     enum mf_status status = MF_OK;
 
     work->done = false;
-    for (size_t i = 0;
-         i < index->tensor_count && status == MF_OK && !work->done; i++) {
+    for (size_t i = 0; i < work->order_count && status == MF_OK && !work->done;
+         i++) {
         bool skipped;
 
         status =
@@ -218,7 +233,7 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
     if (work->use == MF_COMPRESSED_PLAIN)
         return convert_as(
             work, record,
-            mf_recipe_tensor(compressed->recipe, &work->derive, record));
+            mf_recipe_tensor(work->hub->recipe, &work->derive, record));
     if (work->use != MF_COMPRESSED_HERE)
         return MF_OK;
     work->is_q8 =
@@ -283,6 +298,9 @@ static enum mf_status run(struct mf_tensor_work *work)
     if (work->hub->adapter)
         return mf_tensor_convert_adapter(work);
     status = set_order(work);
+    work->pass = MF_ROW_TENSOR;
+    if (status != MF_OK || work->hub->facts)
+        return status == MF_OK ? mf_tensor_each(work, convert) : status;
     if (status == MF_OK)
         status = mf_compressed_open(&work->compressed, work->hub->recipe,
                                     has_rows(work, MF_ROW_EARLY));

@@ -24,6 +24,8 @@ struct mf_hub_tensors {
     bool typed;               /* else bf16 or f16, as the folder's tensors are;
                                  `type` is what was found */
     bool keep_types;          /* each tensor has the type that it had */
+    bool facts;               /* no more than those outside of blocks, from
+                                 which the size of the vocabulary is known */
     bool fuse_qkv;            /* one tensor for the three of attention */
     bool fuse_gate_up;        /* one for two of a layer's experts */
     bool fp8_as_q8;           /* weights that were f8 become q8_0 */
@@ -52,8 +54,8 @@ enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
 typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
                                   const struct mf_derived *node);
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
-                                   const struct mf_recipe_text *text,
-                                   bool decode, mf_hub_put *put, void *user);
+                                   const struct mf_rows_part *part, bool decode,
+                                   mf_hub_put *put, void *user);
 
 /* general.file_type, after that. */
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);

@@ -59,8 +59,8 @@ static enum mf_status run(struct back *back, const struct mf_model *model)
 }
 
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
-                                   const struct mf_recipe_text *text,
-                                   bool decode, mf_hub_put *visit, void *user)
+                                   const struct mf_rows_part *part, bool decode,
+                                   mf_hub_put *visit, void *user)
 {
     struct mf_hub_tensors hub = { .recipe = recipe };
     struct mf_tensor_work *work = mf_arena_take(recipe->arena, sizeof(*work));
@@ -78,7 +78,7 @@ enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
     recipe->lets = recipe->given;
     if (mf_derivation_init(&work->derive, recipe->env, recipe->arena) !=
             MF_OK ||
-        mf_tensor_rows_of(&work->rows, recipe, text) != MF_OK)
+        mf_tensor_rows_of(&work->rows, recipe, part) != MF_OK)
         return recipe->env->error.status;
     return run(&back, recipe->model);
 }

@@ -43,6 +43,7 @@ struct mf_tensor_work {
     void *user;                 /* of a pass over all tensors */
     uint64_t once;   /* rows whose tensor was there, by their number % 64 */
     uint32_t *order; /* of the model's tensors */
+    size_t order_count;
     struct mf_tensor_group *group[MF_GROUP_BUCKETS], *spare;
     size_t waiting; /* groups */
     uint8_t *qkv;   /* of each block: which parts of it the folder has */

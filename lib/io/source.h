@@ -3,7 +3,7 @@
  * source.h - bytes in: a file or memory, read at any offset
  *
  * A source only reads.  Nothing here can reach code that writes, locks or
- * removes files; tests/layers.t checks the object for that.  Where an
+ * removes files; tests/project/layers.t checks the object for that.  Where an
  * interrupted edit left a file half old and half new, opening a model by its
  * path finds the journal (lib/model/pending.c) and gives the source an overlay:
  * spans whose bytes are read from the journal instead.

@@ -65,9 +65,20 @@ struct mf_model {
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
     bool validated, data_validated; /* mf_model_validate(_data) has run */
+    bool outline_validated;         /* with its outline */
     size_t users; /* values and readers; the last to be closed releases it */
     bool closed;
+    void *owned; /* memory that it was opened from, or NULL */
+    size_t owned_size;
 };
+
+/* The model is read from these bytes of mf_alloc, and releases them. */
+static inline void mf_model_own(struct mf_model *model, void *bytes,
+                                size_t size)
+{
+    model->owned = bytes;
+    model->owned_size = size;
+}
 
 /* For what reads the model, and may be closed after it. */
 void mf_model_hold(struct mf_model *model);

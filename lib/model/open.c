@@ -311,6 +311,7 @@ static void release(struct mf_model *model)
     mf_given_close(model->given);
     mf_index_release(&model->index);
     mf_arena_release(&model->paths);
+    mf_release(env, model->owned, model->owned_size);
     mf_release(env, model, sizeof(*model));
     mf_env_leave(env);
 }

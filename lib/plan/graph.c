@@ -13,33 +13,36 @@
 
 /* ---- numbers that rows may use ---- */
 
-static void add_let(struct mf_graph *graph, const char *name,
-                    const char *expression)
-{
-    struct mf_arch_run *run = graph->run;
-
-    run->let[graph->let_count++] = (struct mf_arch_let){
-        .name = { name, strlen(name) },
-        .expression = { expression, strlen(expression) },
-    };
-}
-
 static void add_number(struct mf_graph *graph, const char *name,
                        uint64_t number)
 {
-    char *text = graph->number[graph->let_count];
-
-    if (number > INT64_MAX)
-        snprintf(text, sizeof(graph->number[0]), "1 / 0"); /* unknown */
-    else
-        snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
-    add_let(graph, name, text);
+    graph->run->let[graph->let_count++] = (struct mf_arch_let){
+        .name = { name, strlen(name) },
+        .fixed = true,
+        .value = { number <= INT64_MAX, (int64_t)number },
+    };
 }
 
-/* The largest power of two from 64 to 512 that divides a head. */
-#define ROTATION(head)                                                         \
-    head " % 512 == 0 ? 512 : " head " % 256 == 0 ? 256 : " head               \
-         " % 128 == 0 ? 128 : 64"
+/* The group of numbers that are computed from these. */
+static void add_rows(struct mf_graph *graph)
+{
+    const struct mf_rows_part *group = mf_rows_find(
+        &mf_graph_rows, MF_ROWS_group, (struct mf_str){ "numbers", 7 });
+    struct mf_code rows;
+
+    assert(group);
+    rows = mf_part_rows(&mf_graph_rows, group);
+    while (mf_code_left(&rows)) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
+        struct mf_str name = mf_code_text(&row);
+
+        assert(word == MF_DO_LET && graph->let_count < MF_GRAPH_NUMBERS);
+        mf_code_byte(&row);
+        graph->run->let[graph->let_count++] =
+            (struct mf_arch_let){ .name = name, .expression = row };
+    }
+}
 
 /* Those of graphs come first, and hide others of lib/arch. */
 static void make_room(struct mf_graph *graph)
@@ -56,12 +59,13 @@ static void remove_numbers(struct mf_graph *graph, size_t let_count)
 {
     struct mf_arch_run *run = graph->run;
 
+    run->length = NULL;
     run->let_count = let_count;
     memmove(run->let, run->let + MF_GRAPH_NUMBERS,
             let_count * sizeof(*run->let));
 }
 
-/* common.txt explains them. */
+/* docs/rows.md explains them. */
 static void add_numbers(struct mf_graph *graph,
                         const struct mf_plan_settings *settings)
 {
@@ -83,13 +87,10 @@ static void add_numbers(struct mf_graph *graph,
     add_number(graph, "small_v", mf_type_is_quantized(settings->type_v));
     add_number(graph, "wide_k", settings->type_k == MF_TYPE_F32);
     add_number(graph, "wide_v", settings->type_v == MF_TYPE_F32);
-    add_let(graph, "cells", "swa ? cells_swa : cells_full");
-    add_let(graph, "turn_k",
-            "small_k && at(0, head_k) % 64 == 0 ? " ROTATION("head_k") " : 0");
-    add_let(graph, "turn_k_full", "turn_k ? " ROTATION("head_k_full") " : 0");
-    add_let(graph, "turn_k_swa", "turn_k ? " ROTATION("head_k_swa") " : 0");
-    add_let(graph, "turn_v", "small_v && at(0, head_v) % 64 == 0 ? 64 : 0");
+    add_rows(graph);
     assert(graph->let_count == MF_GRAPH_NUMBERS);
+    graph->run->length = mf_graph_length;
+    graph->run->length_user = graph;
 }
 
 /* Values are kept for a block; they may depend on numbers of a graph. */
@@ -156,7 +157,7 @@ static uint64_t estimate(struct mf_planner *planner,
  * as they are if rows need metadata or tensors that are missing. */
 static void lay_out(struct mf_planner *planner,
                     const struct mf_plan_settings *settings,
-                    const struct mf_arch_text *text, bool every_step,
+                    struct mf_code rows, bool every_step,
                     const struct mf_plan_split *split, uint64_t *bytes,
                     bool *rough)
 {
@@ -172,7 +173,7 @@ static void lay_out(struct mf_planner *planner,
     if (!graph->failed) {
         add_numbers(graph, settings);
         forget_values(graph->run);
-        mf_graph_build(graph, text);
+        mf_graph_build(graph, rows);
         if (!graph->failed && !graph->unknown && split)
             mf_graph_place_on_all(
                 graph, split, settings->tokens >= MF_PLAN_LARGE_BATCH, bytes);
@@ -187,12 +188,11 @@ static void lay_out(struct mf_planner *planner,
 
 uint64_t mf_graph_lay_out(struct mf_planner *planner,
                           const struct mf_plan_settings *settings,
-                          const struct mf_arch_text *text, bool every_step,
-                          bool *rough)
+                          struct mf_code rows, bool every_step, bool *rough)
 {
     uint64_t bytes = MF_PLAN_UNKNOWN;
 
-    lay_out(planner, settings, text, every_step, NULL, &bytes, rough);
+    lay_out(planner, settings, rows, every_step, NULL, &bytes, rough);
     return bytes;
 }
 
@@ -200,15 +200,16 @@ uint64_t mf_graph_bytes(struct mf_planner *planner,
                         const struct mf_plan_settings *settings,
                         bool every_step, bool *estimated)
 {
-    const struct mf_arch_text *text =
-        mf_graph_text(mf_planner_rows(planner)->name);
+    const struct mf_rows_part *part =
+        mf_graph_find(mf_planner_rows(planner)->name);
     uint64_t bytes = MF_PLAN_UNKNOWN;
 
     *estimated = false;
-    if (text && mf_plan_is_number(settings->tokens) &&
+    if (part && mf_plan_is_number(settings->tokens) &&
         mf_plan_is_number(settings->sequences))
-        bytes =
-            mf_graph_lay_out(planner, settings, text, every_step, estimated);
+        bytes = mf_graph_lay_out(planner, settings,
+                                 mf_part_rows(&mf_graph_rows, part), every_step,
+                                 estimated);
     if (bytes != MF_PLAN_UNKNOWN)
         return bytes;
     *estimated = true;
@@ -226,15 +227,16 @@ bool mf_plan_compute_on(struct mf_planner *planner,
                         const struct mf_plan_settings *settings,
                         const struct mf_plan_split *split, uint64_t *bytes)
 {
-    const struct mf_arch_text *text =
-        mf_graph_text(mf_planner_rows(planner)->name);
+    const struct mf_rows_part *part =
+        mf_graph_find(mf_planner_rows(planner)->name);
     bool rough;
 
     for (size_t i = 0; i <= split->devices; i++)
         bytes[i] = MF_PLAN_UNKNOWN;
-    if (text && mf_plan_is_number(settings->tokens) &&
+    if (part && mf_plan_is_number(settings->tokens) &&
         mf_plan_is_number(settings->sequences))
-        lay_out(planner, settings, text, true, split, bytes, &rough);
+        lay_out(planner, settings, mf_part_rows(&mf_graph_rows, part), true,
+                split, bytes, &rough);
     for (size_t i = 0; i <= split->devices; i++)
         if (bytes[i] == MF_PLAN_UNKNOWN)
             return false;

@@ -7,8 +7,8 @@
  * formula: it depends on the order in which tensors live and die.  So the graph
  * is laid out here as well, without data:
  *
- *     graphs/    rows: which tensors an architecture's graph has
- *     rows.c     runs them; words.c knows their names, numbers and weights
+ *     rows.c     runs the rows of an architecture's graph
+ *     words.c    knows names, numbers and weights in them
  *     ops.c      operations: the shape of what they give
  *     parts.c    parts of a graph, in the order of computing
  *     kinds.c    which blocks are alike
@@ -97,7 +97,6 @@ struct mf_graph {
     struct mf_env *env;
     struct mf_arch_run *run;
     const struct mf_graph_kinds *kinds;
-    char number[MF_GRAPH_NUMBERS][21]; /* texts of `let` rows */
     size_t let_count;
     enum mf_type type_k, type_v; /* of caches */
     bool unknown; /* a number or tensor that is needed is missing */
@@ -116,7 +115,7 @@ struct mf_graph {
     uint16_t leaf[MF_GRAPH_SHARED]; /* inputs, in the order of their use */
     size_t leaf_count;
 
-    struct mf_str vary[MF_GRAPH_VARY_MAX]; /* that make blocks different */
+    struct mf_code vary[MF_GRAPH_VARY_MAX]; /* that make blocks different */
     size_t vary_count;
 
     struct mf_graph_part *part;
@@ -148,8 +147,7 @@ struct mf_graph {
  * *rough: only an estimate. */
 uint64_t mf_graph_lay_out(struct mf_planner *planner,
                           const struct mf_plan_settings *settings,
-                          const struct mf_arch_text *text, bool every_step,
-                          bool *rough);
+                          struct mf_code rows, bool every_step, bool *rough);
 
 /* Bytes of the model's graph, or an estimate if it has none. */
 uint64_t mf_graph_bytes(struct mf_planner *planner,
@@ -158,14 +156,22 @@ uint64_t mf_graph_bytes(struct mf_planner *planner,
 
 /* ---- operations (ops.c) ---- */
 
-struct mf_graph_op;
-
-const struct mf_graph_op *mf_graph_find_op(struct mf_str name);
+/* In the order of ops.def. */
+enum mf_graph_op_name {
+#define OP(name, rule, kind, least, most, inplace) MF_OP_##name,
+#include "lib/plan/ops.def"
+#undef OP
+    MF_OPS,
+    MF_OPS_LAST = MF_OPS - 1,
+#define OP(name, least, most) MF_OP_##name,
+    MF_GRAPH_MORE_OPS(OP)
+#undef OP
+};
 
 /* What the operation gives, of sources and of the numbers behind its colon.
  * Numbers that are unknown make the graph unknown. */
 struct mf_graph_value
-mf_graph_apply(struct mf_graph *graph, const struct mf_graph_op *op,
+mf_graph_apply(struct mf_graph *graph, enum mf_graph_op_name name,
                const struct mf_graph_value *source, size_t source_count,
                const uint64_t *number, size_t number_count, enum mf_type type);
 
@@ -210,13 +216,12 @@ void mf_graph_place_on_all(struct mf_graph *graph,
                            uint64_t *bytes);
 
 /* Lays a graph out: its parts and steps. */
-void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text);
+void mf_graph_build(struct mf_graph *graph, struct mf_code rows);
 
 /* ---- words of rows (words.c) ---- */
 
-/* What a parameter stands for; any other word for itself. */
-struct mf_str mf_graph_argument(const struct mf_graph *graph,
-                                struct mf_str word);
+/* Takes a word, and gives what it stands for. */
+struct mf_str mf_graph_word(const struct mf_graph *graph, struct mf_code *row);
 
 struct mf_graph_name *mf_graph_find_name(struct mf_graph *graph,
                                          struct mf_str text);
@@ -226,9 +231,13 @@ void mf_graph_set_name(struct mf_graph *graph, struct mf_str text,
 /* A name that goes from part to part: its index. */
 size_t mf_graph_add_shared(struct mf_graph *graph, struct mf_str text);
 
-/* An expression or the length of a tensor; numbers with commas between them. */
-uint64_t mf_graph_number(struct mf_graph *graph, struct mf_str text);
-size_t mf_graph_numbers(struct mf_graph *graph, struct mf_str list,
+/* The length of a tensor, in expressions. */
+struct mf_arch_number mf_graph_length(void *user, struct mf_code_word name,
+                                      unsigned dimension);
+
+/* Takes an expression; a list of them. */
+uint64_t mf_graph_number(struct mf_graph *graph, struct mf_code *row);
+size_t mf_graph_numbers(struct mf_graph *graph, struct mf_code *row,
                         uint64_t out[4]);
 
 /* The shape of a weight, "a|b": of the first of these that the model has. */
@@ -237,18 +246,11 @@ bool mf_graph_find_weight(struct mf_graph *graph, struct mf_str names,
 
 /* ---- rows (rows.c) ---- */
 
-extern const struct mf_arch_text mf_graph_texts[];
-extern const size_t mf_graph_text_count;
+/* The paragraph of an architecture's graph; NULL if there is none. */
+const struct mf_rows_part *mf_graph_find(struct mf_str name);
 
-/* The rows of an architecture's graph; NULL if there are none. */
-const struct mf_arch_text *mf_graph_text(struct mf_str name);
-
-/* Runs rows up to the end of the text, or to a row `each`, which is returned;
- * *rows is advanced past it. */
-struct mf_str mf_graph_run_rows(struct mf_graph *graph, struct mf_str *rows);
-
-/* Passes over rows to the `else` or `end` that belongs to the last `if` or
- * `each`. */
-void mf_graph_skip_rows(struct mf_str *rows);
+/* Runs rows up to the end, or to a row EACH, whose operands are given; *rows is
+ * advanced past it. */
+struct mf_code mf_graph_run_rows(struct mf_graph *graph, struct mf_code *rows);
 
 #endif

@@ -63,7 +63,7 @@ static void add_tensors(struct mf_graph_kinds *kinds,
 static uint64_t number_of(struct mf_arch_run *run, const char *name)
 {
     struct mf_arch_number number =
-        mf_arch_number_of(run, (struct mf_str){ name, strlen(name) });
+        mf_arch_name_value(run, (struct mf_str){ name, strlen(name) });
 
     return number.known && number.value >= 0 ? (uint64_t)number.value
                                              : MF_PLAN_UNKNOWN;

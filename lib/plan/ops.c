@@ -31,7 +31,6 @@ enum rule {
 enum kind { LIKE, FLOAT, INDEX, GIVEN };
 
 struct mf_graph_op {
-    struct mf_str name;
     enum rule rule;
     enum kind kind;
     uint8_t least, most; /* sources */
@@ -40,18 +39,10 @@ struct mf_graph_op {
 
 static const struct mf_graph_op ops[] = {
 #define OP(name, rule, kind, least, most, inplace)                             \
-    { { name, sizeof(name) - 1 }, rule, kind, least, most, inplace },
+    { rule, kind, least, most, inplace },
 #include "lib/plan/ops.def"
 #undef OP
 };
-
-const struct mf_graph_op *mf_graph_find_op(struct mf_str name)
-{
-    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-        if (mf_str_same(name, ops[i].name))
-            return &ops[i];
-    return NULL;
-}
 
 /* ---- lengths ---- */
 
@@ -231,10 +222,11 @@ static enum mf_type type_of(const struct mf_graph_op *op,
 }
 
 struct mf_graph_value
-mf_graph_apply(struct mf_graph *graph, const struct mf_graph_op *op,
+mf_graph_apply(struct mf_graph *graph, enum mf_graph_op_name name,
                const struct mf_graph_value *source, size_t source_count,
                const uint64_t *number, size_t number_count, enum mf_type type)
 {
+    const struct mf_graph_op *op = &ops[name];
     struct mf_graph_value all[MF_GRAPH_SOURCES], out;
     bool view = op->rule == VIEW || op->rule == SWAPPED || op->rule == TARGET;
     struct mf_graph_node *node;

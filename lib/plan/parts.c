@@ -216,11 +216,11 @@ static size_t find_part(const struct mf_graph *graph, uint64_t kind)
 }
 
 /* Runs rows as a new part, unless there is one of this kind. */
-static struct mf_str run_part(struct mf_graph *graph, struct mf_str *rows,
-                              uint64_t kind, uint64_t block)
+static struct mf_code run_part(struct mf_graph *graph, struct mf_code *rows,
+                               uint64_t kind, uint64_t block)
 {
     size_t at = kind ? find_part(graph, kind) : graph->part_count;
-    struct mf_str each = { NULL, 0 };
+    struct mf_code each = { NULL, NULL, NULL };
 
     if (kind && at == MF_GRAPH_PARTS_MAX) {
         graph->rough = true;
@@ -241,43 +241,32 @@ static struct mf_str run_part(struct mf_graph *graph, struct mf_str *rows,
 }
 
 /* "each FROM .. TO" */
-static void run_blocks(struct mf_graph *graph, struct mf_str row,
-                       struct mf_str rows)
+static void run_blocks(struct mf_graph *graph, struct mf_code row)
 {
     struct mf_arch_run *run = graph->run;
-    struct mf_arch_number from, to;
+    struct mf_arch_number from = mf_arch_take_number(run, &row);
+    struct mf_arch_number to = mf_arch_take_number(run, &row);
 
-    mf_arch_word(&row);
-    from = mf_arch_take_number(run, &row);
-    mf_arch_word(&row); /* ".." */
-    to = mf_arch_number_of(run, row);
     if (!from.known || !to.known || from.value < 0 ||
         to.value > MF_ARCH_BLOCKS_MAX)
         graph->unknown = true;
     for (int64_t i = from.value;
          !graph->unknown && !graph->failed && i < to.value; i++) {
-        struct mf_str again = rows;
+        struct mf_code rows = row;
 
         run->block = (uint64_t)i;
-        run_part(graph, &again, mf_graph_kind(graph, (uint64_t)to.value),
+        run_part(graph, &rows, mf_graph_kind(graph, (uint64_t)to.value),
                  run->block);
     }
     run->block = 0;
 }
 
-void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text)
+void mf_graph_build(struct mf_graph *graph, struct mf_code rows)
 {
-    struct mf_str rows = { mf_arch_text_rows(text),
-                           strlen(mf_arch_text_rows(text)) };
+    while (mf_code_left(&rows) && !graph->unknown && !graph->failed) {
+        struct mf_code each = run_part(graph, &rows, 0, MF_GRAPH_NONE);
 
-    while (rows.size > 0 && !graph->unknown && !graph->failed) {
-        struct mf_str each = run_part(graph, &rows, 0, MF_GRAPH_NONE),
-                      body = rows;
-
-        if (each.size == 0)
-            continue;
-        mf_graph_skip_rows(&rows);
-        body.size = (size_t)(rows.at - body.at) - strlen("end\n");
-        run_blocks(graph, each, body);
+        if (each.at)
+            run_blocks(graph, each);
     }
 }

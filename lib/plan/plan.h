@@ -8,8 +8,8 @@
  *     plan       the public function
  *     planner    numbers of the model and of its blocks, from the rows of its
  *                architecture (lib/arch)
- *     outline    a folder of Hugging Face as a GGUF file, made by the rows that
- *                convert it
+ *     outline    what is planned as a GGUF file that is not there: a folder, a
+ *                model as it would be quantized
  *     settings   options, as llama.cpp rounds and refuses them
  *     cache      keys and values; also the state of recurrent blocks
  *     graph      what lives while tokens are computed
@@ -106,21 +106,20 @@ void mf_planner_note(struct mf_planner *planner, const char *format, ...)
     MF_PRINTF(2, 3);
 void mf_planner_note_key(struct mf_planner *planner, const char *key);
 
-/* ---- a folder as the GGUF file that is made of it (outline.c) ---- */
+/* ---- the GGUF file that is planned (outline.c) ---- */
 
 struct mf_plan_outline {
     struct mf_model *model; /* its header: without vocabulary and data */
-    uint8_t *bytes;
-    size_t size;
+    struct mf_model *keys;  /* of another format: its metadata as GGUF's keys */
     bool unsure; /* without weights: some tensors may be there, or not */
 };
 
 /* as: the name of a mix that it is quantized to; or NULL.  Without it, model
- * NULL: it is not a folder that becomes one.  Of a bare model (model.h), the
- * tensors are those that the rows of lib/arch demand. */
+ * NULL: it is not a folder that becomes a GGUF file.  To be closed after an
+ * error, too. */
 enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
                                     struct mf_plan_outline *out);
-void mf_plan_outline_close(struct mf_env *env, struct mf_plan_outline *outline);
+void mf_plan_outline_close(struct mf_plan_outline *outline);
 
 /* ---- how it is to be run (settings.c) ---- */
 

@@ -8,8 +8,6 @@
  */
 #include "lib/plan/graph.h"
 
-#include "lib/hub/fields.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +19,6 @@ struct mf_planner {
     struct mf_model *asked;
     struct mf_plan_outline outline;
     struct mf_arch_run *rows;
-    struct mf_arena arena; /* of what the rows take from elsewhere */
     uint64_t blocks;
     struct mf_graph_kinds *kinds;
     uint64_t v_plain; /* of every block, without flash attention */
@@ -85,29 +82,23 @@ static void count_blocks(struct mf_planner *planner)
         mf_planner_note_key(planner, "block_count");
 }
 
-/* Other formats than GGUF have numbers under other names, or in a config.json
- * of a family that is not converted; without it there is no more than the size
- * of the weights. */
+/* Of a folder whose family is not converted, or that the conversion refuses,
+ * nothing is known but the size of the weights, and why. */
 static enum mf_status open_rows(struct mf_planner *planner, const char *as)
 {
-    struct mf_model *model = planner->model;
-    struct mf_arch_fields fields;
-    enum mf_status status;
+    struct mf_env *env = planner->model->env;
+    enum mf_status status =
+        mf_plan_outline_open(planner->model, as, &planner->outline);
 
-    status = mf_plan_outline_open(model, as, &planner->outline);
-    if (status != MF_OK)
+    if (status == MF_ERR_MEMORY || (status != MF_OK && as) ||
+        (status != MF_OK && planner->model->bare))
         return status;
+    if (status != MF_OK)
+        mf_planner_note(planner, "%s", env->error.message);
+    mf_clear_error(env);
     if (planner->outline.model)
-        model = planner->model = planner->outline.model;
-    if (model->format->naming == MF_NAMING_GGUF)
-        return mf_arch_open(model, NULL, &planner->rows);
-    status = mf_hub_fields(model, &planner->arena, &fields, NULL);
-    if (status == MF_ERR_MEMORY)
-        return status;
-    if (status != MF_OK)
-        mf_planner_note(planner, "%s", model->env->error.message);
-    mf_clear_error(model->env);
-    return mf_arch_open(model, &fields, &planner->rows);
+        planner->model = planner->outline.model;
+    return mf_arch_open(planner->model, planner->outline.keys, &planner->rows);
 }
 
 /* Loaders take these lists as they are, and 0 for blocks that they lack; models
@@ -137,7 +128,6 @@ enum mf_status mf_planner_open(struct mf_model *model, const char *as,
         return model->env->error.status;
     memset(planner, 0, sizeof(*planner));
     planner->model = planner->asked = model;
-    mf_arena_init(&planner->arena, model->env);
     status = open_rows(planner, as);
     if (status != MF_OK) {
         mf_planner_close(planner);
@@ -159,8 +149,7 @@ void mf_planner_close(struct mf_planner *planner)
     env = planner->asked->env;
     mf_graph_kinds_free(env, planner->kinds);
     mf_arch_close(planner->rows);
-    mf_arena_release(&planner->arena);
-    mf_plan_outline_close(env, &planner->outline);
+    mf_plan_outline_close(&planner->outline);
     mf_release(env, planner, sizeof(*planner));
 }
 

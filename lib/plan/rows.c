@@ -2,7 +2,7 @@
  *
  * rows.c - the rows of a graph, from the first to the last
  *
- * lib/plan/graphs/common.txt explains them.  Numbers are expressions of
+ * docs/rows.md explains them.  Numbers are expressions of
  * lib/arch; names of tensors and operations are looked up here.
  */
 #include "lib/plan/graph.h"
@@ -23,25 +23,21 @@ static bool is_stopped(const struct mf_graph *graph)
     return graph->unknown || graph->failed;
 }
 
-static const struct mf_arch_text *find_text(bool is_graph, struct mf_str name)
+const struct mf_rows_part *mf_graph_find(struct mf_str name)
 {
-    for (size_t i = 0; i < mf_graph_text_count; i++)
-        if (mf_arch_text_is_arch(&mf_graph_texts[i]) == is_graph &&
-            mf_str_is(name, mf_arch_text_name(&mf_graph_texts[i])))
-            return &mf_graph_texts[i];
+    const struct mf_rows_part *part =
+        mf_rows_find(&mf_graph_rows, MF_ROWS_graph, name);
+
+    while (part) {
+        struct mf_code rows = mf_part_rows(&mf_graph_rows, part);
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(&rows, &word);
+
+        if (word != MF_DO_LIKE)
+            return part;
+        part = &mf_graph_rows.part[mf_code_two(&row)];
+    }
     return NULL;
-}
-
-const struct mf_arch_text *mf_graph_text(struct mf_str name)
-{
-    const struct mf_arch_text *text = find_text(true, name);
-
-    while (text && strncmp(mf_arch_text_rows(text), "like ", 5) == 0)
-        text = find_text(
-            true,
-            (struct mf_str){ mf_arch_text_rows(text) + 5,
-                             strcspn(mf_arch_text_rows(text) + 5, "\n") });
-    return text;
 }
 
 /* ---- operations ---- */
@@ -52,47 +48,45 @@ static bool is_weight(struct mf_str word)
 }
 
 struct call {
-    struct mf_str to, op, numbers;
+    enum mf_graph_op_name op;
     struct mf_graph_value source[MF_GRAPH_SOURCES];
     size_t count;
     enum mf_type type;
-    bool optional; /* "op?": without its weight the row does nothing */
-    bool lacks;    /* a weight is missing */
+    bool lacks; /* a weight is missing */
 };
 
-static bool take_type(struct mf_graph *graph, struct mf_str word,
-                      enum mf_type *out)
+/* In the order of MF_GRAPH_TYPES. */
+static enum mf_type type_at(struct mf_graph *graph, unsigned index)
 {
     static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16, MF_TYPE_I32,
                                           MF_TYPE_I64 };
+    static const char flash[] = "flash_on";
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        if (mf_str_is(word, mf_types[types[i]].name)) {
-            *out = types[i];
-            return true;
-        }
-    if (mf_str_is(word, "masks"))
-        *out =
-            mf_graph_number(graph, str("flash_on")) ? MF_TYPE_F16 : MF_TYPE_F32;
-    else if (mf_str_is(word, "keys"))
-        *out = graph->type_k;
-    else if (mf_str_is(word, "values"))
-        *out = graph->type_v;
-    else
-        return false;
-    return true;
+    if (index < sizeof(types) / sizeof(*types))
+        return types[index];
+    if (index == 4)
+        return graph->type_k;
+    if (index == 5)
+        return graph->type_v;
+    return mf_arch_name_value(graph->run, str(flash)).value ? MF_TYPE_F16
+                                                            : MF_TYPE_F32;
 }
 
 static void take_source(struct mf_graph *graph, struct call *call,
-                        struct mf_str word)
+                        struct mf_code *row)
 {
-    const struct mf_graph_name *name;
     struct mf_graph_value *value = &call->source[call->count];
+    unsigned type = mf_code_byte(row);
+    char text[MF_ARCH_PATTERN_MAX];
+    const struct mf_graph_name *name;
+    struct mf_str word;
 
-    if (take_type(graph, word, &call->type))
+    if (type > 0) {
+        call->type = type_at(graph, type - 1);
         return;
+    }
     assert(call->count < MF_GRAPH_SOURCES);
-    word = mf_graph_argument(graph, word);
+    word = mf_arch_pattern(graph->run, row, text);
     call->count++;
     if (is_weight(word)) {
         call->lacks = !mf_graph_find_weight(graph, word, value) || call->lacks;
@@ -105,26 +99,28 @@ static void take_source(struct mf_graph *graph, struct call *call,
 
 /* A weight that the file does not have, or in other pieces, has the length that
  * the row says. */
-static void replace_weight(struct mf_graph *graph, struct call *call)
+static void replace_weight(struct mf_graph *graph, struct call *call,
+                           struct mf_code row)
 {
-    bool matrix = mf_str_begins(call->op, "mul_mat");
+    bool matrix = call->op == MF_OP_mul_mat || call->op == MF_OP_mul_mat_id;
     uint64_t number[4];
 
-    if (!matrix && !mf_str_is(call->op, "get_rows"))
+    if (!matrix && call->op != MF_OP_get_rows)
         return; /* its shape does not matter */
-    if (call->numbers.size == 0)
+    if (*row.at == 0)
         graph->unknown = true;
-    else if (mf_graph_numbers(graph, call->numbers, number) > 0)
+    else if (mf_graph_numbers(graph, &row, number) > 0)
         call->source[0].dim[matrix] = number[0];
 }
 
-static struct mf_graph_value apply(struct mf_graph *graph, const char *op,
+static struct mf_graph_value apply(struct mf_graph *graph,
+                                   enum mf_graph_op_name op,
                                    const struct mf_graph_value *source,
                                    size_t count, const uint64_t *number,
                                    size_t numbers)
 {
-    return mf_graph_apply(graph, mf_graph_find_op(str(op)), source, count,
-                          number, numbers, MF_TYPE_F32);
+    return mf_graph_apply(graph, op, source, count, number, numbers,
+                          MF_TYPE_F32);
 }
 
 /* A tensor in another shape: a view, or a copy if it has gaps. */
@@ -132,8 +128,8 @@ static struct mf_graph_value pack(struct mf_graph *graph,
                                   const struct mf_graph_value *source,
                                   const uint64_t *number, size_t count)
 {
-    return apply(graph, source->whole ? "reshape" : "cont", source, 1, number,
-                 count);
+    return apply(graph, source->whole ? MF_OP_reshape : MF_OP_cont, source, 1,
+                 number, count);
 }
 
 /* Rotation of what goes into a quantized cache, by a small matrix. */
@@ -149,8 +145,8 @@ static struct mf_graph_value rotate(struct mf_graph *graph,
                                           mf_plan_mul(dim[2], dim[3])),
                               size);
     pair[1] = pack(graph, source, flat, 2);
-    pair[0] = apply(graph, "mul_mat", pair, 2, NULL, 0);
-    return apply(graph, "reshape", pair, 1, dim, 4);
+    pair[0] = apply(graph, MF_OP_mul_mat, pair, 2, NULL, 0);
+    return apply(graph, MF_OP_reshape, pair, 1, dim, 4);
 }
 
 /* The sum over the experts that a token has used. */
@@ -167,107 +163,85 @@ static struct mf_graph_value sum_experts(struct mf_graph *graph,
         return *source;
     }
     for (uint64_t i = 0; i < used && !is_stopped(graph); i++) {
-        pair[1] = apply(graph, "view", source, 1, dim, 2);
+        pair[1] = apply(graph, MF_OP_view, source, 1, dim, 2);
         mf_graph_expand(graph, pair[1].node);
         pair[0] = i == 0 ? pair[1] : pair[0];
     }
     if (used == 1)
-        return apply(graph, "cont", pair, 1, NULL, 0);
+        return apply(graph, MF_OP_cont, pair, 1, NULL, 0);
     first = pair[0].node;
     for (uint64_t i = 1; i < used && !is_stopped(graph); i++) {
         pair[1].node = (uint16_t)(first + i);
-        pair[0] = apply(graph, "add", pair, 2, NULL, 0);
+        pair[0] = apply(graph, MF_OP_add, pair, 2, NULL, 0);
         mf_graph_expand(graph, pair[0].node);
     }
     return pair[0];
 }
 
-static struct mf_graph_value call_op(struct mf_graph *graph,
-                                     const struct call *call)
+static struct mf_graph_value
+call_op(struct mf_graph *graph, const struct call *call, struct mf_code row)
 {
-    const struct mf_graph_op *op = mf_graph_find_op(call->op);
     struct mf_graph_value out = {
         MF_GRAPH_NONE, (uint8_t)call->type, true, { 1, 1, 1, 1 }
     };
     uint64_t number[4] = { 1, 1, 1, 1 };
-    size_t count = mf_graph_numbers(graph, call->numbers, number);
+    size_t count = mf_graph_numbers(graph, &row, number);
 
     if (is_stopped(graph))
         return out;
-    if (op)
-        return mf_graph_apply(graph, op, call->source, call->count, number,
-                              count, call->type);
-    if (mf_str_is(call->op, "pack"))
+    switch (call->op) {
+    case MF_OP_pack:
         return pack(graph, call->source, number, count);
-    if (mf_str_is(call->op, "rotate"))
+    case MF_OP_rotate:
         return rotate(graph, call->source);
-    if (mf_str_is(call->op, "sum_experts"))
+    case MF_OP_sum_experts:
         return sum_experts(graph, call->source, number[0]);
-    if (mf_str_is(call->op, "same"))
+    case MF_OP_same:
         return call->source[0];
-    assert(mf_str_is(call->op, "outside"));
-    memcpy(out.dim, number, sizeof(out.dim));
-    return out;
+    case MF_OP_outside:
+        memcpy(out.dim, number, sizeof(out.dim));
+        return out;
+    default:
+        return mf_graph_apply(graph, call->op, call->source, call->count,
+                              number, count, call->type);
+    }
 }
 
 /* Runs a row "NAME = OP SOURCE ... : NUMBER, ..." */
-static void run_call(struct mf_graph *graph, struct mf_str to,
-                     struct mf_str row)
+static void run_call(struct mf_graph *graph, struct mf_code row)
 {
-    struct call call = { .to = mf_graph_argument(graph, to),
-                         .type = MF_TYPE_F32 };
+    bool optional = mf_code_byte(&row);
+    struct call call = { .type = MF_TYPE_F32 };
     struct mf_graph_value value;
+    struct mf_str to;
 
     memset(call.source, 0, sizeof(call.source));
-    call.op = mf_arch_word(&row);
-    if (call.op.at[call.op.size - 1] == ':') {
-        call.op.size--;
-        call.numbers = row;
-        row.size = 0;
-    }
-    if (call.op.at[call.op.size - 1] == '?') {
-        call.op.size--;
-        call.optional = true;
-    }
-    while (row.size > 0) {
-        struct mf_str word = mf_arch_word(&row);
-        bool last = word.at[word.size - 1] == ':';
-
-        word.size -= last;
-        take_source(graph, &call, word);
-        if (last) {
-            call.numbers = row;
-            break;
-        }
-    }
-    if (call.lacks && call.optional)
+    call.op = (enum mf_graph_op_name)mf_code_byte(&row);
+    to = mf_graph_word(graph, &row);
+    for (unsigned left = mf_code_byte(&row); left > 0; left--)
+        take_source(graph, &call, &row);
+    if (call.lacks && optional)
         return;
     if (call.lacks)
-        replace_weight(graph, &call);
-    value = call_op(graph, &call);
-    mf_graph_set_name(graph, call.to, &value);
+        replace_weight(graph, &call, row);
+    value = call_op(graph, &call, row);
+    mf_graph_set_name(graph, to, &value);
 }
 
 /* ---- rows ---- */
 
 /* "input NAME TYPE: LENGTH, ...": a tensor that is filled in before. */
-static void run_input(struct mf_graph *graph, struct mf_str row)
+static void run_input(struct mf_graph *graph, struct mf_code row)
 {
-    struct mf_str name = mf_arch_word(&row), word = mf_arch_word(&row);
+    struct mf_str name = mf_graph_word(graph, &row);
+    enum mf_type type = type_at(graph, mf_code_byte(&row));
     uint64_t dim[4] = { 1, 1, 1, 1 };
-    enum mf_type type = MF_TYPE_F32;
     size_t shared, room = graph->node_count;
-    bool known;
 
-    assert(word.at[word.size - 1] == ':');
-    word.size--;
-    known = take_type(graph, word, &type);
-    assert(known);
-    (void)known;
-    mf_graph_numbers(graph, row, dim);
+    mf_graph_numbers(graph, &row, dim);
     if (is_stopped(graph))
         return;
-    shared = mf_graph_add_shared(graph, mf_graph_argument(graph, name));
+    shared = mf_graph_add_shared(graph, name);
     graph->node_count = shared; /* it has its place among the first nodes */
     mf_graph_add(graph, type, dim);
     graph->node_count = room;
@@ -279,30 +253,26 @@ static void run_input(struct mf_graph *graph, struct mf_str row)
 }
 
 /* "let NAME EXPRESSION": a number that lib/arch does not have. */
-static void run_let(struct mf_graph *graph, struct mf_str row)
+static void run_let(struct mf_graph *graph, struct mf_code row)
 {
-    struct mf_arch_run *run = graph->run;
-    struct mf_str name = mf_arch_word(&row);
-    size_t at = 0;
+    struct mf_str name = mf_code_text(&row);
 
-    while (at < run->let_count && !mf_str_same(run->let[at].name, name))
-        at++;
-    assert(at == run->let_count);
-    mf_arch_add_let(run, name, row);
+    mf_code_byte(&row);
+    mf_arch_add_let(graph->run, name, row);
 }
 
 static struct mf_graph_value value_of(struct mf_graph *graph,
-                                      struct mf_str word)
+                                      struct mf_code row)
 {
     const struct mf_graph_name *name =
-        mf_graph_find_name(graph, mf_graph_argument(graph, word));
+        mf_graph_find_name(graph, mf_graph_word(graph, &row));
 
     assert(name);
     return name->value;
 }
 
 /* "output NAME": also of what an earlier part has made. */
-static void run_output(struct mf_graph *graph, struct mf_str row)
+static void run_output(struct mf_graph *graph, struct mf_code row)
 {
     uint16_t node = value_of(graph, row).node;
 
@@ -312,80 +282,78 @@ static void run_output(struct mf_graph *graph, struct mf_str row)
         graph->node[node].output = true;
 }
 
-static void run_group(struct mf_graph *graph, struct mf_str row)
+static void run_group(struct mf_graph *graph, struct mf_code row)
 {
-    const struct mf_arch_text *text = find_text(false, mf_arch_word(&row));
-    struct mf_arch_frame frame = { .up = graph->run->frame, .arguments = row };
-    struct mf_str rows;
+    struct mf_frame frame = { .up = graph->run->frame };
+    struct mf_code rows = mf_code_use(row, &frame);
 
-    assert(text);
-    frame.parameters = str(mf_arch_text_parameters(text));
-    rows = str(mf_arch_text_rows(text));
     graph->run->frame = &frame;
     mf_graph_run_rows(graph, &rows);
     graph->run->frame = frame.up;
 }
 
-static void run_row(struct mf_graph *graph, struct mf_str word,
-                    struct mf_str row)
+static void run_if(struct mf_graph *graph, struct mf_code row)
 {
-    if (mf_str_is(word, "use"))
+    bool holds = mf_graph_number(graph, &row) != 0;
+    struct mf_code rows = mf_code_part(&row);
+
+    mf_graph_run_rows(graph, holds ? &rows : &row);
+}
+
+static void run_carry(struct mf_graph *graph, struct mf_code row)
+{
+    for (unsigned left = mf_code_byte(&row); left > 0; left--)
+        mf_graph_add_shared(graph, mf_code_text(&row));
+}
+
+static void run_row(struct mf_graph *graph, enum mf_code_row word,
+                    struct mf_code row)
+{
+    switch (word) {
+    case MF_DO_IF:
+        run_if(graph, row);
+        return;
+    case MF_DO_USE:
         run_group(graph, row);
-    else if (mf_str_is(word, "let"))
+        return;
+    case MF_DO_LET:
         run_let(graph, row);
-    else if (mf_str_is(word, "rough"))
+        return;
+    case MF_DO_ROUGH:
         graph->rough = true;
-    else if (mf_str_is(word, "vary")) {
+        return;
+    case MF_DO_VARY:
         assert(graph->vary_count < MF_GRAPH_VARY_MAX);
         graph->vary[graph->vary_count++] = row;
-    } else if (mf_str_is(word, "input"))
+        return;
+    case MF_DO_INPUT:
         run_input(graph, row);
-    else if (mf_str_is(word, "carry"))
-        while (row.size > 0)
-            mf_graph_add_shared(graph, mf_arch_word(&row));
-    else if (mf_str_is(word, "expand"))
+        return;
+    case MF_DO_CARRY:
+        run_carry(graph, row);
+        return;
+    case MF_DO_EXPAND:
         mf_graph_expand(graph, value_of(graph, row).node);
-    else if (mf_str_is(word, "output"))
+        return;
+    case MF_DO_OUTPUT:
         run_output(graph, row);
-    else {
-        struct mf_str sign = mf_arch_word(&row);
-
-        assert(mf_str_is(sign, "="));
-        (void)sign;
-        run_call(graph, word, row);
+        return;
+    default:
+        assert(word == MF_DO_CALL);
+        run_call(graph, row);
+        return;
     }
 }
 
-void mf_graph_skip_rows(struct mf_str *rows)
+struct mf_code mf_graph_run_rows(struct mf_graph *graph, struct mf_code *rows)
 {
-    size_t depth = 0;
+    while (mf_code_left(rows) && !is_stopped(graph)) {
+        enum mf_code_row word;
+        struct mf_code row = mf_code_row(rows, &word);
 
-    while (rows->size > 0) {
-        struct mf_str row = mf_arch_take_line(rows), word = mf_arch_word(&row);
-
-        if (depth == 0 && mf_str_is(word, "else"))
-            return;
-        if (mf_str_is(word, "end") && depth-- == 0)
-            return;
-        depth += mf_str_is(word, "if");
+        if (word == MF_DO_EACH)
+            return row;
+        run_row(graph, word, row);
     }
-}
-
-struct mf_str mf_graph_run_rows(struct mf_graph *graph, struct mf_str *rows)
-{
-    while (rows->size > 0 && !is_stopped(graph)) {
-        struct mf_str row = mf_arch_take_line(rows), whole = row,
-                      word = mf_arch_word(&row);
-
-        if (mf_str_is(word, "each"))
-            return whole;
-        if (mf_str_is(word, "if")) {
-            if (mf_graph_number(graph, row) == 0)
-                mf_graph_skip_rows(rows);
-        } else if (mf_str_is(word, "else"))
-            mf_graph_skip_rows(rows);
-        else if (!mf_str_is(word, "end"))
-            run_row(graph, word, row);
-    }
-    return (struct mf_str){ NULL, 0 };
+    return (struct mf_code){ NULL, NULL, NULL };
 }

@@ -2,7 +2,7 @@
  *
  * bf16.c - bfloat16
  */
-#include "lib/quant/fp16.h"
+#include "lib/quant/floats.h"
 #include "lib/quant/quant.h"
 
 static void decode(const uint8_t *restrict blocks, float *restrict out,

@@ -2,7 +2,7 @@
  *
  * f8_e5m2.c - five bits of exponent, two below: the upper byte of a half
  */
-#include "lib/quant/fp16.h"
+#include "lib/quant/floats.h"
 #include "lib/quant/quant.h"
 
 static void decode(const uint8_t *restrict blocks, float *restrict out,

@@ -2,7 +2,7 @@
  *
  * f8_e8m0.c - powers of two: an exponent with bias 127, and nothing else
  */
-#include "lib/quant/fp16.h"
+#include "lib/quant/floats.h"
 #include "lib/quant/quant.h"
 
 static void decode(const uint8_t *restrict blocks, float *restrict out,

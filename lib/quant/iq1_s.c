@@ -24,12 +24,14 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
         float scale = mf_load_scale(blocks);
 
-        for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t high = mf_little_16(blocks + HIGH + i / 4 * 2);
-            uint32_t place = blocks[PLACES + i] | (high >> i % 4 * 3 & 7) << 8;
+        for (size_t i = 0; i < 8; i++) {
+            const uint8_t *places = blocks + PLACES + 4 * i;
+            uint32_t high = mf_little_16(blocks + HIGH + 2 * i);
             float part = scale * (float)(2 * (high >> 12 & 7) + 1);
 
-            mf_grid_1_decode(place, high & 0x8000, part, out);
+            for (size_t j = 0; j < 4; j++, out += 8)
+                mf_grid_1_decode(places[j] | (high >> 3 * j & 7) << 8,
+                                 high & 0x8000, part, out);
         }
     }
 }

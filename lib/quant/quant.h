@@ -48,6 +48,10 @@ struct mf_codec {
                            uint8_t *restrict blocks, size_t columns);
     enum mf_grid grid;
     bool needs_weights; /* encode_on_grid does not take NULL */
+    /* Encodes as versions of the reference did before the one whose bytes this
+     * gives: for files that one of them wrote.  NULL where there is no
+     * difference. */
+    const struct mf_codec *older;
 };
 
 #define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa

@@ -5,7 +5,7 @@
 #ifndef MF_LIB_QUANT_SMALL_H
 #define MF_LIB_QUANT_SMALL_H
 
-#include "lib/quant/fp16.h"
+#include "lib/quant/floats.h"
 
 /* The magnitude of a code with so many bits below its exponent, and that bias.
  * Every code counts as finite; the caller replaces infinities and NaN. */

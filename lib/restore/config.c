@@ -83,29 +83,26 @@ static void keep_those_there(struct mf_restore *restore)
 
 /* ---- rows ---- */
 
-static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
-                                 struct mf_str rest, void *user)
+static enum mf_status take_field(struct mf_recipe *recipe,
+                                 enum mf_code_row word, struct mf_code row,
+                                 void *user)
 {
     struct mf_restore *restore = user;
-    struct mf_node *config = restore->config;
+    const struct mf_node *value = &written_null;
     struct mf_str path;
-    const struct mf_node *value;
-    bool usual = mf_str_is(word, "usual");
 
-    if (mf_str_is(word, "without_mtp")) {
+    if (word == MF_DO_WITHOUT_MTP) {
         restore->without_mtp = true;
         return MF_OK;
     }
-    if (mf_str_is(word, "null"))
-        return mf_restore_set(recipe, config, rest, &written_null)
-                   ? MF_OK
-                   : recipe->env->error.status;
-    if (!usual && !mf_str_is(word, "field"))
+    if (word != MF_DO_FIELD && word != MF_DO_USUAL && word != MF_DO_NOTHING)
         return MF_OK;
-    path = mf_recipe_word(&rest);
-    mark(restore, path, usual);
-    value = mf_recipe_value(recipe, rest);
-    return value && mf_restore_set(recipe, config, path, value)
+    path = mf_code_text(&row);
+    if (word != MF_DO_NOTHING) {
+        mark(restore, path, word == MF_DO_USUAL);
+        value = mf_recipe_take(recipe, &row);
+    }
+    return value && mf_restore_set(recipe, restore->config, path, value)
                ? MF_OK
                : recipe->env->error.status;
 }
@@ -120,8 +117,8 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
     *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
     restore->config = config;
     recipe->lets = recipe->given;
-    if (mf_recipe_run(recipe, restore->text->rows, take_field, restore) !=
-        MF_OK)
+    if (mf_recipe_run(recipe, mf_recipe_rows(restore->part), take_field,
+                      restore) != MF_OK)
         return restore->env->error.status;
     leave_out_nulls(config);
     keep_those_there(restore);

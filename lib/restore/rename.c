@@ -51,7 +51,7 @@ static bool names_stay(const struct mf_restore *facts, enum mf_naming to)
 /* config.json of the file's metadata. */
 static enum mf_status begin(struct mf_restore *facts)
 {
-    if (facts->arch.at && !mf_recipe_find("restore", facts->arch))
+    if (facts->arch.at && !mf_recipe_find(MF_ROWS_restore, facts->arch))
         return mf_decline(facts->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
                           "it is not known how Hugging Face's models of "
                           "architecture '%s' name their tensors",
@@ -93,7 +93,7 @@ static enum mf_status to_hf(struct mf_renaming *renaming,
     struct listing listing = { renaming, facts->options.lossy };
 
     return begin(facts) == MF_OK
-               ? mf_hub_tensors_back(&facts->recipe, facts->text, false, put,
+               ? mf_hub_tensors_back(&facts->recipe, facts->part, false, put,
                                      &listing)
                : facts->env->error.status;
 }
@@ -167,8 +167,8 @@ static enum mf_status compare(const struct mf_hub *hub,
 static enum mf_status make_config(struct mf_restore *facts, bool needed)
 {
     facts->recipe.naming = mf_naming_arch_find(facts->arch);
-    return needed || mf_recipe_find("restore", facts->arch) ? begin(facts)
-                                                            : MF_OK;
+    return needed || mf_recipe_find(MF_ROWS_restore, facts->arch) ? begin(facts)
+                                                                  : MF_OK;
 }
 
 static enum mf_status to_gguf(struct mf_renaming *renaming,

@@ -3,8 +3,8 @@
  * rename.h - tensors under llama.cpp's names, or under Hugging Face's
  *
  * For a file that is not a folder of Hugging Face, and does not become one.
- * What becomes of its tensors, the rows of lib/hub/families say, as for
- * folders: those of `restore` to Hugging Face's names, and those of the family
+ * What becomes of its tensors, the rows of lib/families say, as for folders:
+ * those of `restore` to Hugging Face's names, and those of the family
  * to llama.cpp's.  Rows need config.json: the one next to the file, or what
  * `restore` makes of the file's own metadata.
  */

@@ -22,8 +22,8 @@ static enum mf_status find_family(struct mf_restore *restore)
     if (!restore->arch.at)
         return mf_fail(restore->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the file does not say its architecture");
-    restore->text = mf_recipe_find("restore", restore->arch);
-    return restore->text
+    restore->part = mf_recipe_find(MF_ROWS_restore, restore->arch);
+    return restore->part
                ? MF_OK
                : mf_fail(restore->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "files of architecture '%s' cannot become a folder of "
@@ -167,7 +167,7 @@ static enum mf_status put_tensor(void *user, struct mf_str name,
 
 enum mf_status mf_restore_tensors(struct mf_restore *restore)
 {
-    return mf_hub_tensors_back(&restore->recipe, restore->text,
+    return mf_hub_tensors_back(&restore->recipe, restore->part,
                                restore->options.type != NULL, put_tensor,
                                restore);
 }

@@ -3,7 +3,7 @@
  * restore.h - a GGUF file as a folder that transformers loads
  *
  * The room restore goes the way of lib/hub back.  In: a GGUF file of a family
- * that has a paragraph `restore` in lib/hub/families.  Out: config.json,
+ * that has a paragraph `restore` in lib/families.  Out: config.json,
  * generation_config.json, the tokenizer's files and README.md in a folder, and
  * the tensors with their names and orders in Hugging Face's models, in a draft.
  *
@@ -40,9 +40,9 @@ struct mf_restore {
     struct mf_draft facts;  /* the file's keys */
     struct mf_restore_options options;
     struct mf_recipe recipe;
-    struct mf_str arch;                /* at NULL: the file does not say it */
-    const struct mf_recipe_text *text; /* the family's paragraph */
-    struct mf_node *config;            /* config.json */
+    struct mf_str arch;              /* at NULL: the file does not say it */
+    const struct mf_rows_part *part; /* the family's paragraph */
+    struct mf_node *config;          /* config.json */
     bool without_mtp; /* the folder becomes the file with --no-mtp only */
     const struct mf_derived **node; /* of each tensor of the draft */
     size_t room;                    /* of `node` */

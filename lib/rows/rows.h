@@ -1,113 +1,186 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.h - what the checker of rows knows of a file of rows
+ * rows.h - the room that reads rows: what each family of models is
  *
- * The rows of lib/arch/tables, lib/plan/graphs and lib/hub/families are
- * programs that the library runs.  This program reads all of them when the
- * library is built: a row that would fail, or do nothing, when it is run is an
- * error with its file and line.  It is compiled for the machine that builds.
+ * lib/families has a file for each family; docs/rows.md teaches the language.
+ * The program in lib/rows/maker checks all rows when the library is built, and
+ * writes them as bytes (codes.h): here they are only read.  So a row cannot be
+ * wrong, and nothing in it is looked for by its text.
  *
- *     source      files as paragraphs of rows; errors, and words like others
- *     expression  the expressions of both languages
- *     loader      rows about what a loader reads: keys and tensors
- *     graph       rows about what an architecture computes
- *     family      rows about config.json; family_tensor: about its tensors
+ * In: a program, which is all paragraphs of a language.  Out: its rows, one
+ * after the other, and expressions as trees.  What a value is, the rooms know
+ * that run rows: whole numbers of which some are unknown (lib/arch, lib/plan),
+ * or values of JSON (lib/hub, lib/restore).
  */
-#ifndef MF_ROWS_H
-#define MF_ROWS_H
+#ifndef MF_LIB_ROWS_H
+#define MF_LIB_ROWS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
 
-/* A text in a row, not terminated. */
-struct text {
-    const char *at;
-    size_t size;
+#include "lib/base/str.h"
+#include "lib/rows/codes.h"
+
+enum mf_rows_kind {
+    MF_ROWS_arch,
+    MF_ROWS_graph,
+    MF_ROWS_family,
+    MF_ROWS_projector,
+    MF_ROWS_tensors,
+    MF_ROWS_config,
+    MF_ROWS_restore,
+    MF_ROWS_group
 };
 
-struct row {
-    const char *file;
-    int line;
-    const char *text; /* without comments, with single spaces */
+/* A paragraph. */
+struct mf_rows_part {
+    uint32_t kind;
+    uint32_t words; /* what follows in its first line: a text */
+    uint32_t begin, end;
 };
 
-/* "group NAME WORDS", and the rows below it. */
-struct part {
-    struct row head;
-    struct text kind, name, words;
-    struct row *row;
+/* All paragraphs of a language, without an address that a loader has to fill
+ * in. */
+struct mf_rows {
+    const uint8_t *code, *texts;
+    size_t text_size; /* of all texts */
+    const struct mf_rows_part *part;
     size_t count;
-    bool used;
 };
 
-struct language {
-    const char *const *kinds; /* of paragraphs; ends with NULL */
-    bool marks;               /* "#" is a comment only after a space */
+extern const struct mf_rows mf_loader_rows, mf_graph_rows, mf_family_rows;
+
+/* What is still to be read: rows, operands, an expression. */
+struct mf_code {
+    const uint8_t *at, *end;
+    const struct mf_rows *rows; /* whose it is */
 };
 
-struct source {
-    const struct language *language;
-    struct part *part;
-    size_t count;
-    struct row *loose; /* rows before the first paragraph */
-    size_t loose_count;
+static inline bool mf_code_left(const struct mf_code *code)
+{
+    return code->at < code->end;
+}
+
+static inline unsigned mf_code_byte(struct mf_code *code)
+{
+    return *code->at++;
+}
+
+static inline size_t mf_code_two(struct mf_code *code)
+{
+    code->at += 2;
+    return code->at[-2] | (size_t)code->at[-1] << 8;
+}
+
+static inline struct mf_str mf_rows_text_at(const uint8_t *texts, size_t place)
+{
+    const uint8_t *text = texts + place;
+
+    return (struct mf_str){ (const char *)text + 2,
+                            text[0] | (size_t)text[1] << 8 };
+}
+
+/* Ends with a NUL. */
+static inline struct mf_str mf_code_text(struct mf_code *code)
+{
+    size_t low = mf_code_two(code);
+
+    return mf_rows_text_at(code->rows->texts, low | (size_t)mf_code_byte(code)
+                                                        << 16);
+}
+
+/* A word: the number of a parameter, from 1 on, or 0; and its text. */
+struct mf_code_word {
+    unsigned parameter;
+    struct mf_str text;
 };
+static inline struct mf_code_word mf_code_word(struct mf_code *code)
+{
+    unsigned parameter = mf_code_byte(code);
 
-/* Adds the paragraphs of a file. */
-void source_read(struct source *source, const char *file);
+    return (struct mf_code_word){ parameter, mf_code_text(code) };
+}
 
-/* The paragraph with that kind and name, or NULL. */
-struct part *source_find(const struct source *source, const char *kind,
-                         struct text name);
+int64_t mf_code_number(struct mf_code *code);
 
-/* ---- words ---- */
+/* Takes that many bytes. */
+static inline struct mf_code mf_code_bytes(struct mf_code *code, size_t size)
+{
+    code->at += size;
+    return (struct mf_code){ code->at - size, code->at, code->rows };
+}
 
-struct text text_of(const char *at);
-bool text_is(struct text text, const char *other);
-bool text_same(struct text a, struct text b);
-bool text_begins(struct text text, const char *beginning);
-bool text_ends(struct text text, const char *end);
+/* Takes as many bytes as the next two say. */
+static inline struct mf_code mf_code_part(struct mf_code *code)
+{
+    return mf_code_bytes(code, mf_code_two(code));
+}
+
+/* Takes a row; its word is *word, and what is given are its operands. */
+static inline struct mf_code mf_code_row(struct mf_code *rows,
+                                         enum mf_code_row *word)
+{
+    *word = (enum mf_code_row)mf_code_byte(rows);
+    return mf_code_part(rows);
+}
+
+/* Takes an argument of a function that is a text or a key. */
+static inline struct mf_str mf_code_argument(struct mf_code *code)
+{
+    mf_code_byte(code);
+    return mf_code_text(code);
+}
+
+/* Takes the byte of a node and its own operands; of a name and a key they are
+ * still to be taken.  Children are next, and then what follows the node: so all
+ * nodes of an expression can be seen from the left.  A text after the arguments
+ * of a call is not a node: no function of numbers has one. */
+enum mf_code_kind mf_code_enter(struct mf_code *code);
+
+/* Takes an expression, and gives it. */
+struct mf_code mf_code_expression(struct mf_code *code);
+
+/* ---- paragraphs ---- */
+
+static inline struct mf_str mf_part_words(const struct mf_rows *rows,
+                                          const struct mf_rows_part *part)
+{
+    return mf_rows_text_at(rows->texts, part->words);
+}
+
+static inline struct mf_code mf_part_rows(const struct mf_rows *rows,
+                                          const struct mf_rows_part *part)
+{
+    return (struct mf_code){ rows->code + part->begin, rows->code + part->end,
+                             rows };
+}
 
 /* Takes the text up to the next space, and the space. */
-struct text take_word(struct text *text);
+struct mf_str mf_word(struct mf_str *text);
 
-/* Takes the text up to a sign outside of brackets, and the sign; all of it
- * where the sign is missing. */
-struct text take_until(struct text *text, char sign);
+/* The first paragraph of that kind in whose first line the word is; NULL: there
+ * is none. */
+const struct mf_rows_part *mf_rows_find(const struct mf_rows *rows,
+                                        enum mf_rows_kind kind,
+                                        struct mf_str word);
 
-struct text trimmed(struct text text);
+/* ---- groups ---- */
 
-/* ---- sets of words ---- */
+#define MF_ARGUMENTS_MAX 8
 
-struct words {
-    struct text *at;
-    size_t count, room;
+/* The arguments of the group whose rows are run. */
+struct mf_frame {
+    const struct mf_frame *up;
+    bool optional;                              /* all tensors of the group */
+    struct mf_code_word word[MF_ARGUMENTS_MAX]; /* an empty text: not a word */
+    struct mf_code value[MF_ARGUMENTS_MAX];
 };
 
-/* False if it is there already. */
-bool words_add(struct words *words, struct text word);
-bool words_have(const struct words *words, struct text word);
-void words_free(struct words *words);
+/* The rows of the group that a row USE is about, and its arguments. */
+struct mf_code mf_code_use(struct mf_code row, struct mf_frame *frame);
 
-/* The same for places: false if that very word, not one like it, is there. */
-bool words_add_place(struct words *places, struct text word);
-
-/* ---- errors ---- */
-
-/* How many there were. */
-extern int row_errors;
-
-void row_error(const struct row *row, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* "'frist' is no function; did you mean 'first'?" */
-void row_unknown(const struct row *row, struct text word, const char *what,
-                 const struct words *known);
-
-/* The same with a list. */
-void row_unknown_of(const struct row *row, struct text word, const char *what,
-                    const char *const *list, size_t count);
-
-void *take_memory(void *block, size_t size);
+/* What a word stands for: of a parameter the argument, and if that is a
+ * parameter of the caller, what that stands for. */
+struct mf_str mf_frame_word(const struct mf_frame *frame,
+                            struct mf_code_word word);
 
 #endif

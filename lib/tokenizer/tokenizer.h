@@ -90,6 +90,11 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
                                 const struct mf_vocab_request *request,
                                 struct mf_str words);
 
+/* No more than its keys that need no tokenizer: what config.json says. */
+enum mf_status mf_tokenizer_put_outline(struct mf_draft *draft,
+                                        const struct mf_vocab_request *request,
+                                        struct mf_str words);
+
 /* Adds the keys of the special tokens, and the chat templates.  options NULL:
  * all zero. */
 enum mf_status mf_special_put(struct mf_draft *draft,

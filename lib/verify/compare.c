@@ -175,8 +175,7 @@ static enum mf_status compare_tensor(struct mf_comparison *comparison,
     if (!begin_encoding(comparison, &part.piece))
         return work->env->error.status;
     if (way.older)
-        part.piece.recoding.encode =
-            mf_codec_older(comparison->isa, (enum mf_type)tensor->type);
+        part.piece.recoding.encode = part.piece.recoding.encode->older;
     if ((!way.unweighted && load_weights(comparison, &part.piece) != MF_OK) ||
         (part.piece.recoding.head > 0 &&
          compare_scale(comparison, &part) != MF_OK))
@@ -226,10 +225,12 @@ static enum mf_status attempt(struct mf_comparison *comparison,
 static enum mf_status try_ways(struct mf_comparison *comparison,
                                struct mf_claim *claim, bool *found)
 {
-    enum mf_type type = (enum mf_type)claim->from->type;
+    const struct mf_codec *codec =
+        mf_env_codec(comparison->work->env, comparison->isa,
+                     (enum mf_type)claim->from->type);
     bool weighted = claim->weighted;
-    bool changed = claim->from->from != claim->from->type &&
-                   mf_codec_older(comparison->isa, type) != NULL;
+    bool changed =
+        claim->from->from != claim->from->type && codec && codec->older;
 
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && !*found; i++) {
         const struct way *way = &ways[i];

@@ -4,8 +4,7 @@
  */
 #include "lib/hub/hub.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hub/bare.h"
-#include "lib/hub/fields.h"
+#include "lib/hub/outline.h"
 #include "lib/model/nearby.h"
 #include "lib/restore/rename.h"
 #include "lib/without/without.h"
@@ -75,44 +74,24 @@ enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
     return refuse(model->env);
 }
 
-enum mf_status mf_hub_fields(struct mf_model *model, struct mf_arena *arena,
-                             struct mf_arch_fields *out, bool *found)
+enum mf_status mf_outline_bare(struct mf_model *model, struct mf_model **out,
+                               bool *unsure)
 {
-    (void)arena;
-    *out = (struct mf_arch_fields){ 0 };
-    if (found)
-        *found = false;
+    (void)out;
+    *unsure = false;
     return refuse(model->env);
 }
 
-/* These are never called. */
-bool mf_hub_bare_is_proven(const struct mf_hub_bare *bare)
+enum mf_status mf_model_outline(struct mf_model *model, enum mf_outline what,
+                                struct mf_model **out)
 {
-    (void)bare;
-    return false;
-}
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
 
-enum mf_type mf_hub_bare_type(const struct mf_hub_bare *bare,
-                              struct mf_str name, const uint64_t *dim,
-                              uint32_t rank)
-{
-    (void)name;
-    (void)dim;
-    (void)rank;
-    return bare->type;
-}
-
-bool mf_hub_bare_is_tied(const struct mf_hub_bare *bare, struct mf_str pattern)
-{
-    (void)bare;
-    (void)pattern;
-    return false;
-}
-
-enum mf_bare_answer mf_hub_bare_has(const struct mf_hub_bare *bare,
-                                    struct mf_str pattern)
-{
-    (void)bare;
-    (void)pattern;
-    return MF_BARE_UNKNOWN;
+    (void)what;
+    mf_clear_error(model->env);
+    *out = NULL;
+    return mf_hub_applies(model, mf_format_with_values(MF_VALUES_TYPED))
+               ? refuse(model->env)
+               : model->env->error.status;
 }

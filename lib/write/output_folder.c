@@ -34,8 +34,8 @@ static enum mf_status check_options(struct mf_env *env,
     if (options->lora || options->edit_count > 0 || options->resume ||
         options->reserve > 0 || options->empty_first)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "a GGUF file becomes a folder unchanged, without an "
-                       "adapter, edits, a reserve or resuming");
+                       "a GGUF file becomes a folder unchanged: no adapter, "
+                       "edits, reserve or resuming");
     if (!type || strcmp(type, "keep") == 0 || strcmp(type, "f32") == 0 ||
         strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0)
         return MF_OK;

@@ -14,7 +14,7 @@
 #include "lib/tokenize/pieces.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
-#include "tests/pre_of.h"
+#include "tests/tokenize/pre_of.h"
 
 #ifndef TARGET
 #define TARGET tokenize

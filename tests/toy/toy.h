@@ -3,8 +3,9 @@
  * toy.h - a format that only the tests know, as small as one can be
  *
  * It shows what a format has to supply (docs/adding.md follows it) and proves
- * that nothing else is needed: tests/toy.t adds its rows to formats.def and
- * writers.def, and every command works with it.  All numbers are little-endian:
+ * that nothing else is needed: tests/project/toy.t adds its rows to formats.def
+ * and writers.def, and every command works with it.  All numbers are
+ * little-endian:
  *
  *     "TOY!"  u32 version  u64 keys  u64 tensors  u64 where data begins
  *     each key:     u64 size, name, u8 type (enum mf_value_type), value

@@ -13,9 +13,9 @@
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "lib/program.h"
 

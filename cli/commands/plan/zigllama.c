@@ -70,22 +70,20 @@ static double total(const struct formula *f)
 
 /* The manual has one number for all blocks: false for an array, too. */
 static bool read_fact(const struct mf_model *model,
-                      const struct mf_config_facts *config, enum mf_fact fact,
+                      const struct mf_model *outline, enum mf_fact fact,
                       double *out)
 {
-    const struct mf_config_fact *other = &config->fact[fact];
     struct mf_meta meta;
 
-    if (mf_model_fact(model, fact, &meta, NULL)) {
-        *out = (double)meta.number.u64;
-        return meta.type != MF_VALUE_ARRAY && meta.number.u64 > 0;
-    }
-    *out = (double)other->number;
-    return other->given && !other->is_text && other->number > 0;
+    if (!mf_model_fact(model, fact, &meta, NULL) &&
+        !(outline && mf_model_fact(outline, fact, &meta, NULL)))
+        return false;
+    *out = (double)meta.number.u64;
+    return meta.type != MF_VALUE_ARRAY && meta.number.u64 > 0;
 }
 
-static bool read_facts(struct run *run, struct mf_model *model,
-                       struct formula *out)
+static bool read_facts(struct run *run, const struct mf_model *model,
+                       const struct mf_model *outline, struct formula *out)
 {
     const struct {
         enum mf_fact fact;
@@ -95,18 +93,15 @@ static bool read_facts(struct run *run, struct mf_model *model,
                    { MF_FACT_HEAD_COUNT, &out->heads },
                    { MF_FACT_CONTEXT_LENGTH, &out->context } };
     const struct mf_model_info *info = mf_model_info(model);
-    struct mf_config_facts config = { 0 };
 
-    if (mf_model_config_facts(model, &config) != MF_OK)
-        config = (struct mf_config_facts){ 0 };
     for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
-        if (!read_fact(model, &config, needed[i].fact, needed[i].to)) {
+        if (!read_fact(model, outline, needed[i].fact, needed[i].to)) {
             report_input(run, run->operand[0],
                          "the formula requires %s, one number for all layers",
                          mf_fact_name(needed[i].fact));
             return false;
         }
-    if (!read_fact(model, &config, MF_FACT_KEY_LENGTH, &out->head))
+    if (!read_fact(model, outline, MF_FACT_KEY_LENGTH, &out->head))
         out->head = out->length / out->heads;
     out->bits = info->parameters > 0
                     ? 8 * (double)info->data_size / (double)info->parameters
@@ -249,9 +244,14 @@ void zigllama_show(struct run *run, struct mf_model *model,
     struct mf_plan_options options = request->options;
     /* The formula is of f32. */
     struct formula f = { .size = request->formula_kv == 1 ? 2 : 4 };
+    struct mf_model *outline = NULL;
     struct mf_plan plan;
+    bool found;
 
-    if (!read_facts(run, model, &f))
+    mf_model_outline(model, MF_OUTLINE_FACTS, &outline);
+    found = read_facts(run, model, outline, &f);
+    mf_model_close(outline);
+    if (!found)
         return;
     begin(run, &f);
     for (size_t i = 0; i < request->context_count; i++) {

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "cli/inputs.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/room.h"
 #include "cli/types.h"

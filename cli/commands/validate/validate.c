@@ -279,9 +279,14 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 
     if (status == MF_OK)
         missing_show(run, path, model);
+    /* What cannot be converted is checked as it is. */
+    if (status == MF_OK && mf_model_outline(model, MF_OUTLINE_HEADER,
+                                            &how.outline) == MF_ERR_MEMORY)
+        status = MF_ERR_MEMORY;
     if (status == MF_OK)
         status = mf_model_validate_with(model, &how);
     show_verdict(run, path, status == MF_OK ? model : NULL);
+    mf_model_close(how.outline);
     mf_model_close(model);
 }
 

@@ -7,9 +7,9 @@
 #include "cli/answer.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
-#include "cli/record.h"
 #include "cli/report.h"
 
 static struct {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * group.h - what paragraphs of all languages share
+ */
+#ifndef MF_ROWS_GROUP_H
+#define MF_ROWS_GROUP_H
+
+#include "lib/rows/maker/rows.h"
+
+/* Checks that a `use` row names a group, with as many arguments as that has
+ * parameters; the group, or NULL. */
+struct part *rows_use(const struct source *source, const struct row *row,
+                      struct text rest);
+
+/* An error where a paragraph before has the same name, and hides this one. */
+void rows_twice(const struct source *source, const struct part *part);
+
+/* An error where nothing uses a group, a parameter of it, or a `let` row whose
+ * name is none of those that are used. */
+void rows_unused(const struct part *part, const struct words *used);
+
+/* Whether it is a group with that parameter. */
+bool rows_has_parameter(const struct part *part, struct text name);
+
+/* Whether `if`, `else`, `end` and `each` fit each other; elif: it is a word of
+ * the language. */
+void rows_nesting(const struct part *part, bool elif);
+
+#endif

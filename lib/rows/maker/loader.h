@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * loader.h - rows about what a loader reads: section loader
+ */
+#ifndef MF_ROWS_LOADER_H
+#define MF_ROWS_LOADER_H
+
+#include "lib/rows/maker/expression.h"
+#include "lib/rows/maker/group.h"
+
+extern const struct language loader_language;
+extern const struct function loader_functions[];
+
+/* What a row `key` reads: "uint", "uint[4]", "uint|[]", "uint*", "uint*4",
+ * "uint*-", each with "?" at its end; lib/arch/keys.c explains them. */
+struct key_type {
+    size_t base, most; /* place in MF_KEY_TYPES; elements at most, 0: any */
+    size_t flags;      /* enum mf_code_key */
+};
+
+/* False: it is no type. */
+bool loader_type(struct text text, struct key_type *out);
+
+/* used: names that the rows of graphs use, too. */
+void loader_check(struct source *source, struct words *used);
+
+/* The second half of it: names, once each row for itself is right. */
+void loader_check_names(struct source *source, struct words *used);
+
+/* The names that expressions of the architecture may have: its keys and `let`
+ * rows, and those of all. */
+void loader_names(const struct source *source, const struct part *arch,
+                  struct words *out);
+
+/* The tensors that the architecture looks up. */
+void loader_tensors(const struct source *source, const struct part *arch,
+                    struct words *out);
+
+/* All keys that any row reads, as they are in a file without the architecture's
+ * name. */
+void loader_keys(const struct source *source, struct words *out);
+
+#endif

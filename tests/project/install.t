@@ -1,0 +1,234 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# install.t - what `make install` puts down works, and `make uninstall` takes
+# all of it away again
+#
+# Compiles the example at the top of modelfile.h against the installed library,
+# static and shared, as a user would, and runs it.
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+fixtures=${FIXTURES:-fixtures}
+cc=${CC:-cc}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-install.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+root=$dir/root
+
+# A make of our own, not a branch of the one that may run this test: options
+# like -n or -j would come along.
+make_in_root() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" \
+        BUILD="${BUILD:-build}" CC="$cc" DESTDIR="$root" PREFIX=/usr "$1"
+}
+
+installed() {
+    (cd "$root" && find . ! -type d | LC_ALL=C sort | sed 's|^\./||')
+}
+
+# What has to be there, version numbers aside.
+files_are_missing() {
+    for file in usr/bin/modelfile usr/include/modelfile.h \
+        usr/include/modelfile.hpp usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
+        usr/lib/libmodelfile.so.0.3 usr/lib/pkgconfig/modelfile.pc; do
+        [ -e "$root/$file" ] || echo "no $file"
+    done
+}
+
+# pkg-config leaves out /usr/include and /usr/lib unless told not to.
+flags() {
+    PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$root/usr/lib/pkgconfig \
+        PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+        PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config "$@" modelfile
+}
+
+version_differs() {
+    header=$(sed -n 's/^#define MF_VERSION_STRING "\(.*\)"/\1/p' \
+        lib/modelfile.h)
+    [ "$(flags --modversion)" = "$header" ] ||
+        echo "pkg-config says $(flags --modversion), modelfile.h $header"
+}
+
+# The lines of the first comment that are indented as code.
+example() {
+    sed -n '/^ \*\//q; s/^ \*     //p' lib/modelfile.h
+}
+
+names_and_types() {
+    printf '%s f32\n' "$@"
+}
+
+# runs PROGRAM: the example says what is in the fixture, and fails as it says.
+runs() {
+    "$@" "$fixtures/good-base.gguf" >"$dir/said" || return
+    names_and_types a.weight b.weight | diff - "$dir/said" || return
+    "$@" "$fixtures/no-such-file" && return 1
+    [ $? -eq 1 ]
+}
+
+# link_example OUT FLAG...
+link_example() {
+    out=$1
+    shift
+    $cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$dir/example.c" -o "$out" \
+        "$@"
+}
+
+mkdir "$root"
+check "make install" make_in_root install
+check_empty "everything is there" files_are_missing
+check_empty "the build's place is not in modelfile.pc" \
+    grep -n -e "$dir" -e '@' "$root/usr/lib/pkgconfig/modelfile.pc"
+with_debug() {
+    ${OBJDUMP:-objdump} -h "$root/usr/lib/libmodelfile.a" | grep -m 1 -F .debug_
+}
+check_empty "the archive has no debugging information" with_debug
+check "the installed program runs" "$root/usr/bin/modelfile" version
+
+example >"$dir/example.c"
+shared="-I$root/usr/include -L$root/usr/lib -lmodelfile"
+private=-lz
+if command -v pkg-config >/dev/null 2>&1; then
+    check_empty "pkg-config knows the version" version_differs
+    shared=$(flags --cflags --libs)
+    private=$(flags --libs --static)
+    private=${private#*-lmodelfile}
+else
+    skip "pkg-config knows the version" "pkg-config is not installed"
+fi
+static=$(echo "$shared" | sed 's/-lmodelfile/-l:libmodelfile.a/')
+# shellcheck disable=SC2086 # flags are words
+check "the example links to the shared library" \
+    link_example "$dir/shared" $shared
+check "and runs" runs env LD_LIBRARY_PATH="$root/usr/lib" "$dir/shared"
+# shellcheck disable=SC2086
+check "the example links to the static library" \
+    link_example "$dir/static" $static $private
+check "and runs alone" runs "$dir/static"
+
+# ---- below no DESTDIR: the loader has to find the library
+
+# A list of the loader that never has it, and says when it was renewed.
+cat >"$dir/ldconfig" <<END
+#!/bin/sh
+echo "ldconfig \$*" >>"$dir/renewed"
+END
+chmod +x "$dir/ldconfig"
+
+make_own() { # TARGET VARIABLE...
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" \
+        BUILD="${BUILD:-build}" CC="$cc" LDCONFIG="$dir/ldconfig" "$@" \
+        >"$dir/made" 2>&1 || cat "$dir/made"
+}
+rpath=-Wl,-rpath,$dir/own/lib
+renewed() {
+    make_own install PREFIX="$dir/own"
+    grep -qF -e "$rpath" "$dir/made" || echo "the line for the linker is missing"
+    [ "$(id -u)" -ne 0 ] || [ "$(head -n 1 "$dir/renewed")" = "ldconfig " ] ||
+        echo "root does not renew the list"
+    [ "$(id -u)" -eq 0 ] || ! grep -qx "ldconfig " "$dir/renewed" ||
+        echo "who is not root tries to"
+}
+check_empty "make install renews the loader's list as root, and says what else helps" \
+    renewed
+# shellcheck disable=SC2086
+check "what it says helps" eval 'link_example "$dir/found" -I"$dir/own/include" \
+    -L"$dir/own/lib" -lmodelfile "$rpath" && runs "$dir/found"'
+listed() {
+    echo "echo ' libmodelfile.so.0.3 (libc6,x86-64) => $dir/own/lib/libmodelfile.so.0.3'" \
+        >>"$dir/ldconfig"
+    make_own install PREFIX="$dir/own"
+    grep -F -e "$rpath" "$dir/made"
+}
+check_empty "where the list has it, nothing is said" listed
+below() {
+    rm "$dir/renewed"
+    make_own install PREFIX=/usr DESTDIR="$dir/below"
+    [ ! -e "$dir/renewed" ] || echo "below DESTDIR the list is renewed"
+}
+check_empty "below DESTDIR the list is left alone" below
+
+# ---- as docs/embedding.md has it for CMake and Meson
+
+# snippet WORD: the lines of the block of code that begins after "With WORD:".
+snippet() {
+    awk -v begin="With $1:" '
+        $0 == begin { wanted = 1 }
+        wanted && /^```/ { if (inside) exit; inside = 1; next }
+        inside' docs/embedding.md
+}
+
+# built FOLDER COMMAND...: with the library below $dir/own; what it says.
+built() {
+    (
+        cd "$dir/$1" || exit
+        shift
+        export PKG_CONFIG_PATH="$dir/own/lib/pkgconfig" CC="$cc"
+        unset MAKEFLAGS MFLAGS MAKELEVEL
+        "$@"
+    )
+}
+with_cmake() {
+    mkdir "$dir/cmake" && cp "$dir/example.c" "$dir/cmake/program.c" || return
+    {
+        echo 'cmake_minimum_required(VERSION 3.13)'
+        echo 'project(program C)'
+        echo 'add_executable(program program.c)'
+        snippet CMake
+    } >"$dir/cmake/CMakeLists.txt"
+    built cmake cmake -S . -B made && built cmake cmake --build made &&
+        runs env LD_LIBRARY_PATH="$dir/own/lib" "$dir/cmake/made/program"
+}
+with_meson() {
+    mkdir "$dir/meson" && cp "$dir/example.c" "$dir/meson/program.c" || return
+    {
+        echo "project('program', 'c')"
+        snippet Meson
+    } >"$dir/meson/meson.build"
+    built meson meson setup made && built meson meson compile -C made &&
+        runs env LD_LIBRARY_PATH="$dir/own/lib" "$dir/meson/made/program"
+}
+for tool in cmake meson; do
+    if command -v $tool >/dev/null && command -v pkg-config >/dev/null; then
+        check "a program of $tool finds the library, and runs" with_$tool
+    else
+        skip "a program of $tool finds the library, and runs" \
+            "$tool is not installed"
+    fi
+done
+
+# ---- what building lacks
+
+cat >"$dir/without" <<END
+#!/bin/sh
+text=\$(cat)
+case \$text in *xxhash.h*) exit 1 ;; esac
+printf '%s\\n' "\$text" | $cc "\$@"
+END
+lacking() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -s \
+        BUILD="$dir/new" CC="sh $dir/without" </dev/null >"$dir/made" 2>&1 &&
+        echo "make succeeds"
+    grep -q '^Building needs .*: libxxhash-dev$' "$dir/made" || cat "$dir/made"
+    grep -q '^make deps .* apt-get install libxxhash-dev$' "$dir/made" ||
+        echo "how to install it is missing"
+    find "$dir/new" -name '*.o'
+}
+check_empty "make names the package that is missing, before it compiles" lacking
+
+# What make without a target would make, were it not told to say so only.
+not_made() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -n V=1 \
+        BUILD="$dir/none" CC="$cc" >"$dir/made" 2>&1
+    for file in modelfile libmodelfile.a libmodelfile.so; do
+        grep -q "[ ]$dir/none/$file" "$dir/made" || echo "no $file"
+    done
+}
+check_empty "make without a target makes the program and both libraries" not_made
+
+check "make uninstall" make_in_root uninstall
+check_empty "leaves nothing" installed
+finish
