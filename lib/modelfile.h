@@ -1016,8 +1016,8 @@ enum mf_outline {
 /* The GGUF file that mf_model_convert makes of a folder of Hugging Face, as a
  * model in memory, to be closed like any other. MF_OK with *out = NULL if the
  * model is not such a folder: then its facts are its own. What cannot be
- * converted is an error that says why. The size of the vocabulary is that of
- * the embeddings; it is missing where only the tokenizer has it. */
+ * converted is an error that says why. The size of the vocabulary comes
+ * from the embeddings; it is missing where only the tokenizer has it. */
 MF_API enum mf_status mf_model_outline(struct mf_model *model,
                                        enum mf_outline what,
                                        struct mf_model **out);

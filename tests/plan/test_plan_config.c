@@ -430,7 +430,7 @@ int main(void)
         WITH_FOLDER(latent_attention),
         WITH_FOLDER(lists_of_blocks),
         WITH_FOLDER(faults_name_their_field),
-        WITH_FOLDER(what_is_no_json_is_named),
+        WITH_FOLDER(invalid_json_is_named),
         WITH_FOLDER(every_prefix_and_flip),
         WITH_FOLDER(every_allocation_failed),
         WITH_FOLDER(lists_of_any_length),

@@ -19,7 +19,7 @@ set -u
 . tests/lib-run.sh
 
 # At most 40, ever: lower it when one is mended.
-limit=18
+limit=17
 
 # PHRASE: what to write instead.
 cat >"$dir/phrases" <<'END'
@@ -84,9 +84,9 @@ END
 
 # Rooms that are being rewritten, and tests that quote their messages: these
 # may not get worse meanwhile.
-later='^lib/(arch|hub|plan|quant|restore|rows)/'
-later="$later|^tests/(.*/)?(rows.t|test_plan_bad.c|golden/plan-usage-type)"
-later_limit=211
+later='^lib/(arch|families|hub|plan|quant|restore|rows)/'
+later="$later|^tests/(.*/)?(rows.t|test_plan_bad.c|golden/plan.txt)"
+later_limit=217
 
 # The end of a file's path: a part of the line.  Uses that a native engineer
 # would write so, and what is not English.
