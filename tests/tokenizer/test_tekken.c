@@ -166,7 +166,7 @@ static void faults_are_refused(void **state)
     refused_with("\"YWI=\"", "\"YmM=\"", "have the same bytes");
     refused_with("\"YWI=\"", "\"eHl6\"", "");
     refused_with("\"rank\":257", "\"rank\":258", "token 257 of 'vocab'");
-    refused_with("\"YWJjZA==\"", "\"eHl6\"", "is not made of two others");
+    refused_with("\"YWJjZA==\"", "\"eHl6\"", "does not consist of two others");
     write_tekken("v11", 285, 22, "");
     refused("version 'v11'");
     write_tekken("v3", 285, 22, "\"special_tokens\":[],");
