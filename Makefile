@@ -284,7 +284,7 @@ endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
 # a row has the same bytes whatever machine made it.  Where each variable is in
-# which vector nobody asks: to find that out takes a quarter of the time.
+# which vector is not needed: tracking it takes a quarter of the time.
 # Sanitized, the vectorizer's code is not the matter, and takes minutes; clang's
 # build looks at them, and gcc's is for the threads.
 QUANT_FLAGS    := -fopenmp-simd -fno-fast-math -fno-trapping-math \

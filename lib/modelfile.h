@@ -1016,8 +1016,8 @@ enum mf_outline {
 /* The GGUF file that mf_model_convert makes of a folder of Hugging Face, as a
  * model in memory, to be closed like any other. MF_OK with *out = NULL if the
  * model is not such a folder: then its facts are its own. What cannot be
- * converted is an error that says why. The size of the vocabulary is that of
- * the embeddings; it is missing where only the tokenizer has it. */
+ * converted is an error that says why. The size of the vocabulary comes
+ * from the embeddings; it is missing where only the tokenizer has it. */
 MF_API enum mf_status mf_model_outline(struct mf_model *model,
                                        enum mf_outline what,
                                        struct mf_model **out);
@@ -1103,7 +1103,7 @@ struct mf_validate_options {
     uint32_t readers; /* of enum mf_readers: those that have to read the model.
                          0: all, which leaves out what mf_rule_info.when_asked
                          says. Otherwise such a breach is an error, and an error
-                         that breaks no such reader is a note */
+                         that does not break any of them is a note */
     bool data;        /* as mf_model_validate_data */
     bool require_known; /* an unknown architecture is an error */
     /* Of mf_model_outline, with MF_OUTLINE_HEADER, or NULL: what llama.cpp's
@@ -2330,10 +2330,9 @@ struct mf_profile_point {
 
 /* All zero is the default. */
 struct mf_profile_options {
-    size_t size; /* of this struct: see above */
-    struct mf_allocator
-        allocator; /* source of the env's memory and the profile's; if resize is
-                      NULL, the C library's heap */
+    size_t size;                   /* of this struct: see above */
+    struct mf_allocator allocator; /* for the env and the profile; if resize is
+                                      NULL, the C library's heap */
     const char *path;    /* where a profile is written if an expectation fails
                             or blocks are left of an env; NULL: nowhere. The
                             text must live as long as the profile */

@@ -136,7 +136,7 @@ unit_object() { # PROGRAM
     done
 }
 
-needs() { # TEST: what is to be made for it
+needs() { # TEST: what make must build for it
     case $1 in
     *.t) echo build/modelfile ;;
     *) echo "$1" ;;

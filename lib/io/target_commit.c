@@ -5,8 +5,8 @@
  * Two kinds of targets get their names differently:
  *
  * - Without `expected`, as most outputs: one rename, with RENAME_NOREPLACE
- * where no file may be replaced, so that one that was created during an hour of
- *   conversion is not lost.
+ *   where no file may be replaced, so that one that was created during an hour
+ *   of conversion is not lost.
  *
  * - With `expected`, where an edit writes its own input again: only the file
  *   that was read may be replaced.  To compare and then rename is not enough:

@@ -15,8 +15,8 @@
  *   system and whatever the setting is.
  * - The folder is opened once; from then on only names within it are used.
  * - What stat(2) finds at the path, by the kernel's own lookup, must be the
- * very file that our lookup led to.  Where they differ, something changed
- * between the two, and nothing is written.
+ *   very file that our lookup led to.  Where they differ, something changed
+ *   between the two, and nothing is written.
  *
  * The temporary file is created with O_EXCL and O_NOFOLLOW and readable by its
  * owner only; it gets its final mode when it is whole (target_commit.c).

@@ -8,7 +8,7 @@
  *
  *   - its kind, by a part of its name (PART), and the mix;
  *   - the model: experts, heads per group, whether it counts as "the 70B
- * model";
+ *     model";
  *   - its position among tensors of its kind.  use_more_bits gives more bits to
  *     the first and last eighth and every third one in between, since errors in
  *     early and late layers weigh most.

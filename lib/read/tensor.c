@@ -125,7 +125,7 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
         return reader->env.error.status;
     if ((unsigned)as > MF_READ_I64)
         return mf_fail(&reader->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%d is no way to read numbers", (int)as);
+                       "%d is not a way to read numbers", (int)as);
     type = (enum mf_type)record->type;
     *out = (struct reading){
         .reader = reader,

@@ -7,12 +7,13 @@
  *
  * - If no byte would change, the file is copied as a whole (`verbatim`): also
  *   padding, the order of the header's fields and tensors of unknown type,
- * which no writer of ours would reproduce.
+ *   which no writer of ours would reproduce.
  * - A file of the model's own format keeps its version and byte order; its
  *   values are copied as bytes, not decoded and encoded again.
  * - Shards: the first one has the metadata, the others only say which shard
- * they are, as llama-gguf-split writes them, byte for byte.  A model that stops
- *   being split loses the keys of the split, one that is split gets new ones.
+ *   they are, as llama-gguf-split writes them, byte for byte.  A model that
+ *   stops being split loses the keys of the split, one that is split gets new
+ *   ones.
  *
  * Plans that fail write nothing, so everything that can be refused is refused
  * here.

@@ -10,12 +10,12 @@
  *   ones that are neighbours in both files become one piece: a million tensors
  *   of 32 bytes took 27 s as a piece each, and take 2 s.
  * - Pieces are collected and run up to PIECES at a time, fewer where memory is
- *   short.  Some things cannot be
- *   shared by two runs: the importance weights of a tensor (one buffer, so the
- *   pieces of the tensor before must be done), and a type with one scale for
- * the whole tensor, which has to be read twice, once for its largest value.
+ *   short.  Some things cannot be shared by two runs: the importance weights of
+ *   a tensor (one buffer, so the pieces of the tensor before must be done), and
+ *   a type with one scale for the whole tensor, which has to be read twice,
+ *   once for its largest value.
  * - Where stopped work can go on, a run is a batch of work that a kill may
- * lose, so it is small, and must end where a run of the work before ended.
+ *   lose, so it is small, and must end where a run of the work before ended.
  * - A file that is copied as it is still gets its values scanned for NaN when
  *   that is asked for: its tensors become pieces in file order, and so do the
  *   bytes between them, which belong to no tensor.

@@ -5,7 +5,7 @@
 #
 # What a command prints is in tests/data/golden, below "== NAME" in the file of
 # the name's first word, errors and exit code included; `UPDATE=1 tests/cli/cli.t`
-# writes these files anew, to be read before they are committed.
+# rewrites these files, to be read before they are committed.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh

@@ -135,7 +135,7 @@ check "info and tensors info list them and end with 0" lists
 
 plans() {
     quits 3 plan "$dir/a.pt" --as Q4_K_M && names "$dir/err" sparse &&
-        grep -q '; other models are planned as they are: without --as, ' "$dir/err" &&
+        grep -q '; plan other models with their weights and without --as' "$dir/err" &&
         quits 0 plan "$dir/a.pt" && names "$dir/err" sparse quantized
 }
 check "plan names them, and says what can be planned" plans
@@ -164,7 +164,7 @@ check "JSON has them in every command, or an empty list" json
 numberless() {
     types=$fixtures/good-types.gguf
     quits 3 tensors stats "$types" && names "$dir/err" type.q8_1 type.q8_k &&
-        grep -q '2 tensors or members .*; --allow-missing goes on' "$dir/err" &&
+        grep -q '2 tensors or members .*; --allow-missing continues' "$dir/err" &&
         quits 0 tensors stats --allow-missing "$types" &&
         names "$dir/err" type.q8_1 type.q8_k &&
         grep -q '^type.f16 ' "$dir/out" && ! grep -q 'q8_[1k]' "$dir/out" &&

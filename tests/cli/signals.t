@@ -4,7 +4,7 @@
 # signals.t - a signal ends every command soon, whatever it is doing
 #
 # The program under test goes on for ever in a read or a write of the library
-# (tests/programs/endless.c): nobody asks there whether work is to be stopped.
+# (tests/programs/endless.c): the library does not check for a stop there.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh

@@ -2,8 +2,8 @@
  *
  * test_null.c - NULL where something must be is an answer, not a crash
  *
- * One function for each of the library's; tests/project/layers.t holds their
- * names against those that are exported.
+ * One function for each of the library's; tests/project/layers.t compares
+ * their names with the exported ones.
  */
 #include "tests/support.h"
 

@@ -82,7 +82,7 @@ static inline struct plan_differences facts_differ(const char *folder,
 }
 
 /* What the loader of its architecture has against a model, from the i-th
- * finding on; of a folder the findings are those of the file made of it. */
+ * finding on; for a folder the findings of the file that it becomes. */
 static inline bool next_verdict(const struct mf_model *model, bool is_folder,
                                 size_t *i, struct mf_finding *out)
 {

@@ -3,7 +3,7 @@
  * test_hub_back.c - folders become GGUF files, these folders, and these the
  * same files
  *
- * The folders are those of tests/data/hub_tensors.txt, whose rows are explained
+ * The folders come from tests/data/hub_tensors.txt, whose rows are explained
  * there, and tests/data/hub_back.txt.  Each may say how it comes back:
  *
  *     back KIND       with a tokenizer of this kind, see `tokenizers`; "bytes"

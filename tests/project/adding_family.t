@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# adding_family.t - a family is a file: the command with that of docs/adding.md
+# adding_family.t - a family is a file: the command with the one in docs/adding.md
 #
-# modelfile-added is the command with that file among those of lib/families.
+# modelfile-added is the command with that file in lib/families.
 # Nothing else was changed for it.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give

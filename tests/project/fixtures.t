@@ -63,7 +63,7 @@ judge() {
     case $2 in
     good) [ "$code" = 0 ] && [ "$errors" = 0 ] && [ "$warnings" = 0 ] ;;
     warning) [ "$code" = 0 ] && [ "$errors" = 0 ] ;;
-    # Faults in what `info` does not look at are those of tests/cli/validate.t.
+    # Faults in what `info` does not look at belong to tests/cli/validate.t.
     error)
         [ "$code" = 0 ] && { [ "$errors" -gt 0 ] ||
             grep -q "^$1[^ ]* error " tests/data/findings.txt; }

@@ -12,7 +12,7 @@ archives=tests/fuzz/seeds
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-test.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-# The same bytes whenever they are packed, and whoever does it.
+# The same bytes whenever they are packed, by any user.
 packs_again() { # TARGET
     mkdir "$dir/$1" "$dir/again" &&
         cp "$build/seeds/$1"/* "$dir/$1" && chmod 755 "$dir/$1"/* &&

@@ -19,7 +19,7 @@ set -u
 . tests/lib-run.sh
 
 # At most 40, ever: lower it when one is mended.
-limit=18
+limit=17
 
 # PHRASE: what to write instead.
 cat >"$dir/phrases" <<'END'
@@ -84,29 +84,29 @@ END
 
 # Rooms that are being rewritten, and tests that quote their messages: these
 # may not get worse meanwhile.
-later='^lib/(arch|hub|plan|quant|restore|rows)/'
-later="$later|^tests/(rows.t|test_plan_bad.c|golden/plan-usage-type)"
-later_limit=211
+later='^lib/(arch|families|hub|plan|quant|restore|rows)/'
+later="$later|^tests/(.*/)?(rows.t|test_plan_bad.c|golden/plan.txt)"
+later_limit=217
 
-# FILE: a part of the line.  Uses that a native engineer would write so, and
-# what is not English.
+# The end of a file's path: a part of the line.  Uses that a native engineer
+# would write so, and what is not English.
 cat >"$dir/allowed" <<'END'
-lib/arch/tables/common.txt: held against llama.cpp
-tests/project/docs.t: words='
-tests/cli/metadata.py: is None
-tests/cli/parquet.t: is None
-tests/cli/pickles.py: is None
-tests/data/templates.def: a is none if b
+/arch/tables/common.txt: held against llama.cpp
+/docs.t: words='
+/metadata.py: is None
+/parquet.t: is None
+/pickles.py: is None
+/templates.def: a is none if b
 END
 
 # Texts of the tree: no builds, no data, no output of other programs.
 find . -name '.[!.]*' ! -name .ci -prune -o -name 'build*' -prune -o \
     -path ./fixtures/tokenize -prune -o -path ./fixtures/hub -prune -o \
-    -path ./tests/fuzz/corpus -prune -o -name words.t -o -type f \( \
+    -path '*/fuzz/corpus' -prune -o -name words.t -o -type f \( \
     -name '*.[cht]' -o -name '*.hpp' -o -name '*.def' -o -name '*.md' -o \
     -name '*.txt' -o -name '*.sh' -o -name '*.awk' -o -name '*.mjs' -o \
     -name '*.py' -o -name Makefile -o -path './.ci/*' -o \
-    -path './tests/golden/*' \) -print |
+    -path '*/golden/*' \) -print |
     sed 's|^\./||' | LC_ALL=C sort >"$dir/files"
 
 # uses PATTERNS: "PATTERN<tab>FILE:LINE: text" of each in the files that it
@@ -132,7 +132,8 @@ uses() {
         }
         function is_allowed(    i) {
             for (i = 0; i < count; i++)
-                if (file[i] == FILENAME && index($0, part[i]))
+                if (substr(FILENAME, length(FILENAME) - length(file[i]) + 1) \
+                    == file[i] && index($0, part[i]))
                     return 1
             return 0
         }

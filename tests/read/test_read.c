@@ -172,7 +172,7 @@ static void test_refused(void **state)
     check_status(mf_tensor_read(model, 0, UINT64_MAX, 2, MF_READ_F32, out),
                  MF_ERR_ARGUMENT, "has 2 elements");
     check_status(mf_tensor_read(model, 0, 0, 1, (enum mf_read_as)9, out),
-                 MF_ERR_ARGUMENT, "9 is no way to read numbers");
+                 MF_ERR_ARGUMENT, "9 is not a way to read numbers");
     check_status(mf_tensor_bytes(model, 0, 9, 8, out), MF_ERR_ARGUMENT,
                  "has 16 bytes; asked for 8 from 9 on");
     assert_int_equal(mf_tensor_read(model, 0, 2, 0, MF_READ_OWN, NULL), MF_OK);

@@ -382,7 +382,7 @@ static void what_does_not_come_back_is_named(void **state)
     refused(&how, "a folder has Hugging Face's names");
     how.names = MF_NAMING_HF;
     how.resume = true;
-    refused(&how, "a folder is made of a file as it is");
+    refused(&how, "a GGUF file becomes a folder unchanged");
     how.resume = false;
     how.type = "q8_0";
     refused(&how, "unknown type 'q8_0'");

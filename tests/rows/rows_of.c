@@ -73,7 +73,7 @@ struct mf_code rows_in(enum rows_language language, const char *kind,
     return mf_part_rows(rows, rows->part);
 }
 
-/* That of the only row, which is a condition. */
+/* The code of the only row, which is a condition. */
 static struct mf_code condition(enum rows_language language, const char *text,
                                 const char *parameters)
 {

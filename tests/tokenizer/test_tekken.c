@@ -154,25 +154,25 @@ static void faults_are_refused(void **state)
     refused_with("\"default_vocab_size\":285", "\"default_vocab_size\":21",
                  "default_num_special_tokens");
     refused_with("\"default_vocab_size\":285", "\"default_vocab_size\":-1",
-                 "'config.default_vocab_size' is not");
+                 "'config.default_vocab_size' is invalid");
     refused_with("\"default_vocab_size\":285,", "",
                  "'config.default_vocab_size' is missing");
     refused_with("_tokens\":22", "_tokens\":19", "has 20 special tokens");
     refused_with("_tokens\":22", "_tokens\":65537", "num_special_tokens' is");
-    refused_with("\"vocab\":[", "\"vocab\":7,\"x\":[", "'vocab' is not");
+    refused_with("\"vocab\":[", "\"vocab\":7,\"x\":[", "'vocab' is invalid");
     refused_with("\"YWI=\"", "\"YW I\"", "token 256 of 'vocab'");
     refused_with("\"YWI=\"", "\"YWI\"", "token 256 of 'vocab'");
     refused_with("\"YWI=\"", "7", "token 256 of 'vocab'");
     refused_with("\"YWI=\"", "\"YmM=\"", "have the same bytes");
     refused_with("\"YWI=\"", "\"eHl6\"", "");
     refused_with("\"rank\":257", "\"rank\":258", "token 257 of 'vocab'");
-    refused_with("\"YWJjZA==\"", "\"eHl6\"", "is not made of two others");
+    refused_with("\"YWJjZA==\"", "\"eHl6\"", "does not consist of two others");
     write_tekken("v11", 285, 22, "");
     refused("version 'v11'");
     write_tekken("v3", 285, 22, "\"special_tokens\":[],");
     refused("no special token '<s>'");
     write_tekken("v3", 285, 22, "\"special_tokens\":[7],");
-    refused("'special_tokens' is not");
+    refused("'special_tokens' is invalid");
     write_tekken("v3", 285, 22, "");
     for (size_t size = 0; size < file_size; size += 1 + size / 16) {
         write_file("tekken.json", file, size);
