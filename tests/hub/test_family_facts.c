@@ -129,62 +129,56 @@ static void digest_number(struct mf_code *code)
     hash = facts_hash_number(hash, (uint64_t)mf_code_number(code));
 }
 
-static void digest_expression(struct mf_code *code)
+/* What a node has of its own; how many expressions follow is given. */
+static unsigned digest_node(enum mf_code_kind kind, struct mf_code *code)
 {
-    enum mf_code_kind kind = (enum mf_code_kind)digest_byte(code);
-
     switch (kind) {
     case MF_IS_NUMBER:
         digest_number(code);
-        return;
+        return 0;
     case MF_IS_REAL:
     case MF_IS_TEXT:
     case MF_IS_NAME:
     case MF_IS_KEY:
         digest_text(code);
-        return;
-    case MF_IS_MEMBER:
-        digest_text(code);
-        digest_expression(code);
-        return;
-    case MF_IS_LIST:
-        digest_expressions(code, digest_byte(code));
-        return;
+        return 0;
     case MF_IS_PATH:
         digest_texts(code);
-        return;
+        return 0;
     case MF_IS_CALL:
         digest_call(code);
-        return;
+        return 0;
+    case MF_IS_MEMBER:
+        digest_text(code);
+        return 1;
+    case MF_IS_LIST:
+        return digest_byte(code);
     case MF_IS_CHOICE: /* two sizes */
         mf_code_bytes(code, 4);
-        digest_expressions(code, 3);
-        return;
+        return 3;
     case MF_IS_AND:
     case MF_IS_OR:
         mf_code_bytes(code, 2);
-        digest_expressions(code, 2);
-        return;
+        return 2;
     case MF_IS_DIVIDE:
     case MF_IS_QUOTIENT:
     case MF_IS_REMAINDER: /* the divisor once more, as a text */
         mf_code_text(code);
-        digest_expressions(code, 2);
-        return;
-    case MF_IS_NOT:
-    case MF_IS_MINUS:
-        digest_expression(code);
-        return;
+        return 2;
     case MF_IS_NULL:
     case MF_IS_TRUE:
     case MF_IS_FALSE:
-        return;
+        return 0;
     default:
-        assert_true(kind == MF_IS_ELEMENT ||
-                    (kind >= MF_IS_ADD && kind <= MF_IS_IN));
-        digest_expressions(code, 2);
-        return;
+        return kind == MF_IS_NOT || kind == MF_IS_MINUS ? 1 : 2;
     }
+}
+
+static void digest_expression(struct mf_code *code)
+{
+    enum mf_code_kind kind = (enum mf_code_kind)digest_byte(code);
+
+    digest_expressions(code, digest_node(kind, code));
 }
 
 /* ---- rows about tensors ---- */
