@@ -480,6 +480,9 @@ $(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/ro
 $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
 # It counts how often the instruction set is chosen.
 $(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
+# Tensors that conditions look at are made up.
+$(addprefix $(BUILD)/tests/test_,loader_facts graph_facts): \
+    LINK += -Wl,--wrap=mf_arch_tensor
 # Its tokenizers are small: no digest has a name.
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
@@ -678,9 +681,10 @@ bench-quant: all ## speed of every codec on every instruction set (ARGS="--type 
 metrics: ## lengths of functions, files and lines; fails above their limits
 	@sh tests/metrics.sh
 
-mutants: ## changes code that RANGE=A..B touched (or FILES=) in one place at a time; lists what no test minds
+mutants: ## changes code that RANGE=A..B touched (or FILES=), or MUTANTS=100 places drawn by SEED=1 (of KIND=c or rows), one at a time; lists what no test minds
 	@RANGE="$(RANGE)" FILES="$(FILES)" TESTS="$(TESTS)" BUILD=$(BUILD) \
-	    CC="$(CC)" sh tests/mutants.sh
+	    MUTANTS="$(MUTANTS)" SEED="$(SEED)" SECTIONS="$(SECTIONS)" CC="$(CC)" \
+	    sh tests/mutants$(if $(filter rows,$(KIND)),_rows).sh
 
 # ---- layout
 

@@ -5,11 +5,14 @@
 #
 #     RANGE=main~5..main tests/mutants.sh
 #     FILES="lib/io/journal_apply.c lib/write/edit.c" tests/mutants.sh
+#     MUTANTS=100 SEED=1 tests/mutants.sh
 #
 # RANGE: the lines that these commits touched, in their C files.  FILES: these
-# files, or, with RANGE, these of them.  One operator or constant is changed at
-# a time (mutants.awk).  Tests that run the line decide, the fastest first; gcov
-# knows which do.  Settings:
+# files, or, with RANGE, these of them.  MUTANTS: so many changes in any file of
+# the library, which SEED decides; what makes the same object code is not among
+# them.  One operator or constant is changed at a time (mutants.awk; rows of
+# lib/families: mutants_rows.sh).  Tests that run the line decide, the fastest
+# first; gcov knows which do.  Settings:
 #
 #     TESTS=                the tests; unset: all fast ones
 #     MUTANTS_MAX=200       of more changes some are chosen, spread evenly
@@ -28,53 +31,31 @@ max=${MUTANTS_MAX:-200}
 seconds=${MUTANTS_SECONDS:-1200}
 slow=${MUTANTS_TEST:-30}
 started=$(date +%s)
-CC=${CC:-gcc}
 GCOV=${GCOV:-gcov}
-tab=$(printf '\t')
+# shellcheck disable=SC1091 # it is run in the top folder
+. tests/mutants_copy.sh
 
-die() {
-    echo "mutants.sh: $*" >&2
-    exit 2
-}
-
-[ -n "${RANGE:-}${FILES:-}" ] || die "RANGE= or FILES= says what to change"
+[ -n "${RANGE:-}${FILES:-}${MUTANTS:-}" ] ||
+    die "RANGE=, FILES= or MUTANTS= says what to change"
+formats=$(sed -n 's|^FORMAT(\([a-z0-9_]*\),.*|\1/*.c|p' lib/model/formats.def |
+    sort -u)
 if [ -n "${RANGE:-}" ]; then
     # shellcheck disable=SC2046 # a word for each folder of a format
-    touched=$(git diff --name-only --diff-filter=d "$RANGE" -- \
-        'lib/*.c' 'cli/*.c' $(sed -n 's|^FORMAT(\([a-z0-9_]*\),.*|\1/*.c|p' \
-            lib/model/formats.def | sort -u)) ||
-        die "git does not know $RANGE"
+    touched=$(git -C "$top" diff --name-only --diff-filter=d "$RANGE" -- \
+        'lib/*.c' 'cli/*.c' $formats) || die "git does not know $RANGE"
     FILES=${FILES:-$touched}
+elif [ -n "${MUTANTS:-}" ]; then # all rooms, and no other program
+    # shellcheck disable=SC2086 # a word for each folder of a format
+    FILES=${FILES:-$(git -C "$top" ls-files 'lib/*.c' $formats 'zip/*.c' |
+        grep -v '^lib/rows/maker/')}
+    max=$MUTANTS
 fi
 command -v "$GCOV" >/dev/null 2>&1 || die "gcov is not installed"
 
-copy=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-mutants.XXXXXX") || exit 2
-trap 'rm -rf "$copy"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-mkdir "$copy/tree" "$copy/tmp" "$copy/lines" "$copy/all"
-
-# ---- the copy
-
-top=$(pwd)
-git ls-files -z --cached --others --exclude-standard |
-    xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"
-        done' sh | tar cf - --null -T - | tar xf - -C "$copy/tree" ||
-    die "the tree cannot be copied"
-if [ -d "${BUILD:-build}" ]; then # for what need not be built again
-    mkdir "$copy/tree/build"
-    tar cf - -C "${BUILD:-build}" --exclude='./check-*' --exclude=./outside \
-        --exclude=./corpus --exclude=./sarif . | tar xf - -C "$copy/tree/build"
-fi
-cd "$copy/tree" || exit 2
-unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
+mkdir "$copy/lines"
 # Threads want whole counts. The program does without its sandbox, which would
 # keep them from the disk, where it finds that lines are counted.
 counting="-O0 --coverage -fprofile-update=atomic"
-
-make_them() { # TARGET...
-    make -s CC="$CC" CFLAGS="$flags" "$@" >"$copy/log" 2>&1
-}
 
 objects_of() { # FILE.c
     case $1 in
@@ -103,6 +84,72 @@ for file in $FILES; do
         sed "s|^|$file$tab|" >>"$copy/changes"
 done
 [ -s "$copy/changes" ] || die "there is nothing to change"
+
+# ---- a change, and what it makes
+
+now=
+# Kept: the file, and its objects as they were.
+turn_to() { # FILE
+    if [ -n "$now" ]; then
+        cp "$copy/kept.c" "$now"
+    fi
+    now=$1
+    cp "$now" "$copy/kept.c"
+    rm -rf "$copy/objects"
+    mkdir "$copy/objects"
+    # shellcheck disable=SC2046 # objects are words
+    {
+        touch "$now" && make_them $(objects_of "$now") &&
+            cp $(objects_of "$now") "$copy/objects"
+    } || die "$(tail "$copy/log")"
+}
+
+same_objects() {
+    for object in $(objects_of "$now"); do
+        cmp -s "$object" "$copy/objects/${object##*/}" || return 1
+    done
+}
+
+put_change() { # LINE COLUMN SIZE INSTEAD
+    awk -v line="$1" -v column="$2" -v size="$3" -v instead="$4" '
+        NR == line {
+            $0 = substr($0, 1, column - 1) instead substr($0, column + size)
+        }
+        { print }' "$copy/kept.c" >"$now"
+}
+
+# The first of them that make other code, in the order of random numbers.
+draw() {
+    awk -v seed="${SEED:-1}" '
+        BEGIN { state = seed % 2147483646 + 1 }
+        {
+            state = (state * 16807) % 2147483647
+            print state "\t" $0
+        }' "$copy/changes" | sort -n -k 1,1 | cut -f 2- >"$copy/shuffled"
+    flags=-O2
+    make_them all || die "$(tail "$copy/log")"
+    while IFS=$tab read -r file line column size instead; do
+        [ "$(wc -l <"$copy/drawn")" -lt "$MUTANTS" ] || break
+        # shellcheck disable=SC2046 # objects are words
+        ls $(objects_of "$file") >/dev/null 2>&1 || continue # of other systems
+        [ "$file" = "$now" ] || turn_to "$file"
+        put_change "$line" "$column" "$size" "$instead"
+        # shellcheck disable=SC2046 # objects are words
+        if make_them $(objects_of "$now") && ! same_objects; then
+            printf '%s\t' "$file" "$line" "$column" "$size" >>"$copy/drawn"
+            echo "$instead" >>"$copy/drawn"
+        fi
+    done <"$copy/shuffled"
+    cp "$copy/kept.c" "$now"
+    now=
+    sort -k 1,1 -k 2,2n "$copy/drawn" >"$copy/changes"
+}
+
+if [ -n "${MUTANTS:-}" ]; then
+    echo "seed ${SEED:-1}, $MUTANTS changes of C"
+    : >"$copy/drawn"
+    draw
+fi
 cut -f 1 "$copy/changes" | sort -u >"$copy/files"
 
 # ---- which tests run which line
@@ -134,20 +181,6 @@ unit_object() { # PROGRAM
     for source in tests/*/"${1##*/}.c"; do
         echo "build/${source%.c}.o"
     done
-}
-
-needs() { # TEST: what make must build for it
-    case $1 in
-    *.t) echo build/modelfile ;;
-    *) echo "$1" ;;
-    esac
-}
-
-run() { # SECONDS TEST
-    runner=
-    [ "$2" = "${2%.t}" ] || runner=sh
-    TMPDIR=$copy/tmp QUICK=1 CONFORMANCE=/nowhere BUILD=build CC=$CC \
-        timeout -k 1 "$1" $runner "$2" >"$copy/said" 2>&1 </dev/null
 }
 
 echo "building what tells which tests run which lines"
@@ -261,7 +294,11 @@ awk -F '\t' '$6 == "" && !(($1, $2) in seen) {
         for (file in rows)
             print "no test runs: " file ":" rows[file]
     }' "$copy/planned" | sort
-awk -F '\t' '$6 != ""' "$copy/planned" >"$copy/run"
+if [ -n "${MUTANTS:-}" ]; then # what no test runs survives
+    cp "$copy/planned" "$copy/run"
+else
+    awk -F '\t' '$6 != ""' "$copy/planned" >"$copy/run"
+fi
 count=$(wc -l <"$copy/run")
 [ "$count" -gt 0 ] || die "no test runs any of these lines"
 if [ "$count" -gt "$max" ]; then
@@ -273,32 +310,6 @@ if [ "$count" -gt "$max" ]; then
 fi
 
 # ---- trying them
-
-# Kept: the file, and its objects as they were.
-turn_to() { # FILE
-    if [ -n "$now" ]; then
-        cp "$copy/kept.c" "$now"
-    fi
-    now=$1
-    cp "$now" "$copy/kept.c"
-    rm -rf "$copy/objects"
-    mkdir "$copy/objects"
-    # shellcheck disable=SC2046 # objects are words
-    {
-        touch "$now" && make_them $(objects_of "$now") &&
-            cp $(objects_of "$now") "$copy/objects"
-    } || die "$(tail "$copy/log")"
-}
-
-same_objects() {
-    for object in $(objects_of "$now"); do
-        cmp -s "$object" "$copy/objects/${object##*/}" || return 1
-    done
-}
-
-milliseconds_of() {
-    awk -v test="$1" '$2 == test { print $1 }' "$copy/times"
-}
 
 # Says killed, survived, same or broken.
 verdict() { # TEST...
@@ -326,7 +337,6 @@ verdict() { # TEST...
 }
 
 flags=-O2
-now=
 tried=0
 while read -r file; do # whose objects count no more
     touch "$file"
@@ -339,12 +349,7 @@ while IFS=$tab read -r file line column size instead tests; do
     fi
     tried=$((tried + 1))
     [ "$file" = "$now" ] || turn_to "$file"
-    awk -v line="$line" -v column="$column" -v size="$size" \
-        -v instead="$instead" '
-        NR == line {
-            $0 = substr($0, 1, column - 1) instead substr($0, column + size)
-        }
-        { print }' "$copy/kept.c" >"$file"
+    put_change "$line" "$column" "$size" "$instead"
     # shellcheck disable=SC2086 # tests are words
     found=$(verdict $tests)
     echo "$found" >>"$copy/verdicts"
