@@ -131,18 +131,20 @@ io        base lanes
 json      base io
 profile   base io json
 rows      base
+yaml      base json
+template  base
 model     base io json
 arch      base io model rows
-vocab     base io json model
-folder    base io json model vocab
-check     base lanes io model arch vocab folder
+vocab     base io json model template
+folder    base io json model template vocab
+check     base lanes io model arch template vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
 read      base lanes io model codec
 derive    base lanes io model draft codec quant
 tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize
-card      base io json model folder draft
+card      base io json yaml model folder draft
 lora      base io json model folder draft derive
 hub       base io json model arch folder draft codec derive tokenizer card lora rows
 restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub rows

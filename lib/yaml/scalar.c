@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * yaml_scalar.c - the text of a scalar of YAML: plain, quoted, or a block
+ * scalar.c - the text of a scalar of YAML: plain, quoted, or a block
  *
  * A line break within a text is a space, and further ones stay.
  */
 #include "lib/base/text.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 
 static bool fail(struct mf_yaml *yaml, const char *what)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_expr.h - the state of an expression: for the two files that read it
+ * expr.h - the state of an expression: for the two files that read it
  */
 #ifndef MF_LIB_TEMPLATE_EXPR_H
 #define MF_LIB_TEMPLATE_EXPR_H
 
-#include "lib/vocab/template_parse.h"
+#include "lib/template/parse.h"
 
 enum bracket { TOP, GROUP, LIST, KEY, VALUE, SUBSCRIPT, CALL };
 

@@ -46,7 +46,7 @@ static inline const struct mf_node *mf_yaml_get(const struct mf_node *mapping,
     return found;
 }
 
-/* ---- between yaml*.c ---- */
+/* ---- between the files of this room ---- */
 
 enum mf_yaml_kind {
     MF_YAML_END, /* of the text */

@@ -2,7 +2,7 @@
  *
  * test_template.c - chat templates: what is accepted, and what looks wrong
  */
-#include "lib/vocab/template.h"
+#include "lib/template/template.h"
 #include "tests/support.h"
 
 enum { NO, YES };

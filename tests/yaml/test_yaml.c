@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/str.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 #include "tests/with_env.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_expr.c - expressions of a template
+ * expr.c - expressions of a template
  *
  * A loop with two states: an operand is due, or what may follow one.  Open
  * brackets are a stack.
@@ -14,7 +14,7 @@
  * - llama.cpp takes any operand for the name of a member, a filter or a test;
  * - "a if b if c" is for jinja2 only, as are // and **.
  */
-#include "lib/vocab/template_expr.h"
+#include "lib/template/expr.h"
 
 #define now          mf_template_now
 #define is           mf_template_is

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_parse.c - tags and blocks of a template
+ * parse.c - tags and blocks of a template
  *
  * A block is open on a stack until its end tag.  llama.cpp reads the tag
  * "generation" as nothing; in jinja2 as transformers sets it up it is a block.
  */
-#include "lib/vocab/template_parse.h"
+#include "lib/template/parse.h"
 
 #include "lib/base/str.h"
 

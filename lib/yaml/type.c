@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * yaml_type.c - what a plain scalar of YAML is by how it looks
+ * type.c - what a plain scalar of YAML is by how it looks
  *
  * The words and expressions follow YAML 1.1, in which "no" is a boolean and
  * 1:30 a number.
@@ -9,7 +9,7 @@
 
 #include "lib/base/decimal.h"
 #include "lib/base/str.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 
 /* A number without "_", at most. */
 #define DIGITS_MAX 400

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_meta.c - the chat templates in a model's metadata
+ * templates.c - the chat templates in a model's metadata
  *
  * llama.cpp v0.5.0 reads two: "tokenizer.chat_template" ends the load of its
  * server and its command line if it does not parse; "tokenizer.chat_template.
@@ -10,7 +10,7 @@
 
 #include "lib/base/str.h"
 #include "lib/base/text.h"
-#include "lib/vocab/template.h"
+#include "lib/vocab/templates.h"
 
 /* ---- the text of a value ---- */
 

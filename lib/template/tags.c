@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_tags.c - the tags of templates, and what each contains
+ * tags.c - the tags of templates, and what each contains
  */
-#include "lib/vocab/template_parse.h"
+#include "lib/template/parse.h"
 
 #define now         mf_template_now
 #define is          mf_template_is

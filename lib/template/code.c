@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_code.c - names in a template that lead out of it, or to nothing
+ * code.c - names in a template that lead out of it, or to nothing
  *
  * The engines keep a template from the rest of the program, more or less: with
  * a plain jinja2 environment, {{ x.__class__.__mro__ ... }} reaches everything
  * that Python can do (CVE-2024-34359, CVE-2026-5760).
  */
 #include "lib/base/str.h"
-#include "lib/vocab/template_watch.h"
+#include "lib/template/watch.h"
 
 /* Where a name gives itself away. */
 enum place {
@@ -152,7 +152,7 @@ struct known {
 static const struct known filters[] = {
 #define FILTER(name, readers) { #name, readers },
 #define TEST(name, readers)
-#include "lib/vocab/template_names.def"
+#include "lib/template/names.def"
 #undef TEST
 #undef FILTER
     { NULL, NEITHER }
@@ -161,7 +161,7 @@ static const struct known filters[] = {
 static const struct known tests[] = {
 #define FILTER(name, readers)
 #define TEST(name, readers) { #name, readers },
-#include "lib/vocab/template_names.def"
+#include "lib/template/names.def"
 #undef TEST
 #undef FILTER
     { NULL, NEITHER }

@@ -6,7 +6,7 @@
  * what the innermost one waits for, adds a value to it, opens another one in it
  * or closes it.
  */
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 
 #include "lib/base/str.h"
 

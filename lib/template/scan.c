@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_scan.c - what the bytes of a template show, without its grammar
+ * scan.c - what the bytes of a template show, without its grammar
  */
-#include "lib/vocab/template_scan.h"
+#include "lib/template/scan.h"
 
 #include "lib/base/str.h"
 

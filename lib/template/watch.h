@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_watch.h - what in a template's code looks wrong
+ * watch.h - what in a template's code looks wrong
  *
  * Sees the tokens that the parser passes, in their order, and where blocks
  * begin and end.  Three things are looked for:
@@ -16,7 +16,7 @@
 #ifndef MF_LIB_TEMPLATE_WATCH_H
 #define MF_LIB_TEMPLATE_WATCH_H
 
-#include "lib/vocab/template_lex.h"
+#include "lib/template/lex.h"
 
 enum mf_template_tag {
     MF_TAG_PRINT,     /* {{ }} */
@@ -99,7 +99,7 @@ void mf_template_watch_block(struct mf_template_watch *watch);
 void mf_template_watch_else(struct mf_template_watch *watch);
 void mf_template_watch_block_end(struct mf_template_watch *watch);
 
-/* In template_code.c: names and strings that lead out of the sandbox, and names
+/* In code.c: names and strings that lead out of the sandbox, and names
  * of filters and tests. */
 void mf_template_watch_code(struct mf_template_watch *watch,
                             const struct mf_template_token_now *token);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_lex.c - the tokens of a template, as either reader makes them
+ * lex.c - the tokens of a template, as either reader makes them
  */
-#include "lib/vocab/template_lex.h"
+#include "lib/template/lex.h"
 
 #include <stdarg.h>
 #include <stdio.h>

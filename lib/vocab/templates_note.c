@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_note.c - what a report says, as findings
+ * templates_note.c - what a report says, as findings
  */
-#include "lib/vocab/template.h"
+#include "lib/vocab/templates.h"
 
 static uint64_t offset_of(const struct mf_template_use *use,
                           const struct mf_template_place *place)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * yaml_scan.c - a YAML text as tokens
+ * scan.c - a YAML text as tokens
  *
  * Indentation makes tokens of its own: a block begins where a line is indented
  * deeper and ends where one is less.  That something is a key shows at the ":"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "lib/base/text.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 
 /* Characters of a key at most. */
 #define KEY_MAX 1024

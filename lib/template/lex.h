@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_lex.h - the tokens of a template, as either reader makes them
+ * lex.h - the tokens of a template, as either reader makes them
  *
  * One token at a time, out of a window of a few bytes.  Texts and strings are
  * not kept: the scan sees their bytes, and a token has their first ones.
@@ -8,7 +8,7 @@
 #ifndef MF_LIB_TEMPLATE_LEX_H
 #define MF_LIB_TEMPLATE_LEX_H
 
-#include "lib/vocab/template_scan.h"
+#include "lib/template/scan.h"
 
 enum mf_template_kind {
     MF_LEX_END,    /* of the template */
@@ -89,7 +89,7 @@ mf_template_token_text(const struct mf_template_token_now *token)
                                              : MF_LEX_KEPT };
 }
 
-/* ---- for template_lex.c and template_literal.c ---- */
+/* ---- for lex.c and literal.c ---- */
 
 static inline bool mf_template_is_digit(char c)
 {

@@ -2,9 +2,9 @@
  *
  * template.c - a chat template, read as its readers do
  */
-#include "lib/vocab/template.h"
+#include "lib/template/template.h"
 
-#include "lib/vocab/template_parse.h"
+#include "lib/template/parse.h"
 
 static enum mf_status bytes_rewind(struct mf_template_text *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_watch.c - text that depends on what a message says
+ * watch.c - text that depends on what a message says
  */
-#include "lib/vocab/template_watch.h"
+#include "lib/template/watch.h"
 
 #include "lib/base/str.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_literal.c - strings and numbers in a template
+ * literal.c - strings and numbers in a template
  *
  * llama.cpp knows nine escapes and refuses others.  jinja2 decodes strings as
  * Python does: an escape that it does not know stays as it is, one that is not
  * complete is an error.
  */
+#include <string.h>
+
 #include "lib/base/text.h"
-#include "lib/vocab/template_lex.h"
+#include "lib/template/lex.h"
 
 #define peek   mf_template_peek
 #define step   mf_template_step

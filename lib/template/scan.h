@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_scan.h - what the bytes of a template show, without its grammar
+ * scan.h - what the bytes of a template show, without its grammar
  *
  * Every byte is searched for invisible characters.  Addresses, special tokens
  * and words are looked for in literals only: text outside of tags, and strings.
@@ -9,7 +9,7 @@
 #ifndef MF_LIB_TEMPLATE_SCAN_H
 #define MF_LIB_TEMPLATE_SCAN_H
 
-#include "lib/vocab/template.h"
+#include "lib/template/template.h"
 
 struct mf_template_scan {
     struct mf_template_report *report;

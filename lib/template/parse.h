@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_parse.h - the grammar of templates, as either reader has it
+ * parse.h - the grammar of templates, as either reader has it
  *
  * Expressions and blocks are open on two stacks of fixed size.  No tree is
  * made: precedence does not matter to what is accepted, so that an expression
@@ -9,14 +9,16 @@
 #ifndef MF_LIB_TEMPLATE_PARSE_H
 #define MF_LIB_TEMPLATE_PARSE_H
 
-#include "lib/vocab/template_lex.h"
-#include "lib/vocab/template_watch.h"
+#include <string.h>
+
+#include "lib/template/lex.h"
+#include "lib/template/watch.h"
 
 /* jinja2 gives up before: Python allows about 60 brackets or 20 loops. */
 #define MF_TEMPLATE_BRACKETS 200
 #define MF_TEMPLATE_BLOCKS   100
 
-/* What template_expr.c keeps of a bracket that is open. */
+/* What expr.c keeps of a bracket that is open. */
 struct mf_template_bracket {
     uint8_t kind;
     uint8_t after;  /* what may follow once it is closed */

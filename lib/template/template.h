@@ -4,13 +4,13 @@
  *
  * In: the text of a template, piece by piece.  Out: a report of fixed size.
  * Nothing is executed, and nothing is kept of the text but short excerpts: the
- * parser (template_parse.h) has one explicit stack, so that time is linear in
+ * parser (parse.h) has one explicit stack, so that time is linear in
  * the length of the text and memory does not depend on it.
  *
  * Two programs read templates, and each has its own grammar.  llama.cpp (from
  * 0.5) has an engine of its own; transformers uses jinja2, which gguf files
  * seldom meet.  The text is parsed once as each reads it.  What is suspicious
- * is collected during the same pass (template_watch.h).
+ * is collected during the same pass (watch.h).
  *
  * What was considered instead: keeping the text.  A parser that can look back
  * is shorter, but a hostile file would decide how much memory it takes.
@@ -18,7 +18,8 @@
 #ifndef MF_LIB_TEMPLATE_H
 #define MF_LIB_TEMPLATE_H
 
-#include "lib/model/model.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
 
 /* A text that can be read more than once. */
 struct mf_template_text {
@@ -93,23 +94,5 @@ struct mf_template_report {
 enum mf_status mf_template_check(struct mf_env *env,
                                  struct mf_template_text *text,
                                  struct mf_template_report *report);
-
-/* Where a template is, and who reads it. */
-struct mf_template_use {
-    struct mf_str name; /* of the metadata key, or the file */
-    uint32_t shard;
-    uint64_t offset; /* of the template in the file, or MF_NO_OFFSET */
-    bool plain; /* bytes of the template are bytes of the file from there on */
-    /* of a template that the reader does not accept */
-    enum mf_severity llama, jinja2;
-    const char *llama_does; /* "llama.cpp ends while it loads" */
-};
-
-/* Adds what a report says to the findings. */
-void mf_template_note(struct mf_index *index, const struct mf_template_use *use,
-                      const struct mf_template_report *report);
-
-/* Adds findings about the chat templates in a model's metadata. */
-enum mf_status mf_templates_check(struct mf_model *model);
 
 #endif

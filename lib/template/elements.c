@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * template_elements.c - brackets in expressions, and what is between them
+ * elements.c - brackets in expressions, and what is between them
  */
-#include "lib/vocab/template_expr.h"
+#include "lib/template/expr.h"
 
 #define now          mf_template_now
 #define is_op        mf_template_is_op
