@@ -479,7 +479,7 @@ $(BUILD)/tests/test_profile $(BUILD)/tests/test_profile_names: private SLIM :=
 # It counts how often the instruction set is chosen.
 $(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
 # Its tokenizers are small: no digest has a name.
-$(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
+$(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_encoder_pre
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \

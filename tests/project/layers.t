@@ -219,6 +219,15 @@ formats_by_name() {
 }
 check_empty "only the tables of formats name one" formats_by_name
 
+# tags_twice: structs, enums and unions of one name that are two things.
+tags_twice() {
+    # shellcheck disable=SC2046 # file names have no spaces here
+    code $(find lib zip $formats -name '*.[ch]' ! -path 'lib/rows/maker/*') |
+        sed -nE 's/^([^ ]*) .*(struct|enum|union) (mf_[a-z0-9_]+) \{$/\1 \3/p' |
+        sort -u | cut -d ' ' -f 2 | LC_ALL=C sort | uniq -d
+}
+check_empty "a name of a struct or enum is that of one thing" tags_twice
+
 # A message of the library is read in other programs, too: which option or
 # command helps is for cli/advice.def to say.
 speaks_for_program() {

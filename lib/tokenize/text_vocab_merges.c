@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_merges.c - the merges of a BPE that are parts of a text
+ * text_vocab_merges.c - the merges of a BPE that are parts of a text
  */
 #include "lib/base/str.h"
 #include "lib/tokenize/lines.h"
-#include "lib/tokenize/vocab.h"
+#include "lib/tokenize/text_vocab.h"
 
-static enum mf_status failed(const struct mf_vocab *vocab)
+static enum mf_status failed(const struct mf_text_vocab *vocab)
 {
     return vocab->env->error.status;
 }
 
 /* ---- tokenizer.json ---- */
 
-static enum mf_status bad_merge(struct mf_vocab *vocab, struct mf_json *json,
-                                const char *what)
+static enum mf_status bad_merge(struct mf_text_vocab *vocab,
+                                struct mf_json *json, const char *what)
 {
     return mf_fail(vocab->env, MF_ERR_CORRUPT, json->token_offset, "a merge %s",
                    what);
 }
 
-static enum mf_status take_half(struct mf_vocab *vocab, struct mf_json *json,
-                                char *at, struct mf_str *out, bool *more)
+static enum mf_status take_half(struct mf_text_vocab *vocab,
+                                struct mf_json *json, char *at,
+                                struct mf_str *out, bool *more)
 {
     uint64_t size;
 
@@ -32,8 +33,8 @@ static enum mf_status take_half(struct mf_vocab *vocab, struct mf_json *json,
 }
 
 /* "a b" or ["a", "b"]; *more: too long to be part of a text. */
-static enum mf_status take_merge(struct mf_vocab *vocab, struct mf_json *json,
-                                 enum mf_json_token token,
+static enum mf_status take_merge(struct mf_text_vocab *vocab,
+                                 struct mf_json *json, enum mf_json_token token,
                                  struct mf_str half[2], bool *more)
 {
     const char *space;
@@ -71,7 +72,8 @@ static enum mf_status take_merge(struct mf_vocab *vocab, struct mf_json *json,
     return MF_OK;
 }
 
-static enum mf_status read_merges(struct mf_vocab *vocab, struct mf_json *json)
+static enum mf_status read_merges(struct mf_text_vocab *vocab,
+                                  struct mf_json *json)
 {
     enum mf_json_token token = mf_json_next(json);
     uint64_t rank = 0;
@@ -86,8 +88,8 @@ static enum mf_status read_merges(struct mf_vocab *vocab, struct mf_json *json)
         /* A line of a merges.txt that is no merge has no rank. */
         if (token == MF_JSON_STRING && mf_str_begins(half[0], "#version"))
             continue;
-        if (!more &&
-            mf_vocab_note_merge(vocab, half, rank, json->token_offset) != MF_OK)
+        if (!more && mf_text_vocab_note_merge(vocab, half, rank,
+                                              json->token_offset) != MF_OK)
             return failed(vocab);
         rank++;
     }
@@ -109,7 +111,7 @@ static bool is_left_out(const struct mf_slow *slow,
     return mf_line_word(&line).size == 0;
 }
 
-static enum mf_status read_lines(struct mf_vocab *vocab,
+static enum mf_status read_lines(struct mf_text_vocab *vocab,
                                  struct mf_reader *reader)
 {
     const struct mf_slow *slow = vocab->tokenizer->fast->slow;
@@ -127,7 +129,7 @@ static enum mf_status read_lines(struct mf_vocab *vocab,
         if (half[1].size == 0 || mf_line_word(&line).size > 0)
             return mf_fail(vocab->env, MF_ERR_CORRUPT, offset,
                            "line %" PRIu64 " is not two tokens", number + 1);
-        if (mf_vocab_note_merge(vocab, half, number, offset) != MF_OK)
+        if (mf_text_vocab_note_merge(vocab, half, number, offset) != MF_OK)
             return failed(vocab);
     }
     return failed(vocab);
@@ -135,9 +137,9 @@ static enum mf_status read_lines(struct mf_vocab *vocab,
 
 /* ---- both ---- */
 
-enum mf_status mf_vocab_read_merges(struct mf_vocab *vocab)
+enum mf_status mf_text_vocab_read_merges(struct mf_text_vocab *vocab)
 {
-    const struct mf_tokenize *tokenizer = vocab->tokenizer;
+    const struct mf_encoder *tokenizer = vocab->tokenizer;
     const struct mf_fast *fast = tokenizer->fast;
     struct mf_sidecar file;
     enum mf_status status =

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_config.c - tokenizer_config.json
+ * tokenizer_config.c - tokenizer_config.json
  */
 #include <stdio.h>
 
 #include "lib/base/str.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
-static enum mf_status failed(const struct mf_vocab_facts *facts)
+static enum mf_status failed(const struct mf_tokenizer_facts *facts)
 {
     return facts->env->error.status;
 }
 
-static const char *class_of(const struct mf_vocab_facts *facts)
+static const char *class_of(const struct mf_tokenizer_facts *facts)
 {
     if (facts->way == MF_WAY_WORDS)
         return "BertTokenizer";
@@ -51,7 +51,7 @@ static void put_decoder_entry(struct mf_json_out *json,
     mf_json_end(json, '}');
 }
 
-static bool is_named(const struct mf_vocab_facts *facts, uint64_t id)
+static bool is_named(const struct mf_tokenizer_facts *facts, uint64_t id)
 {
     for (unsigned i = 0; i < MF_NAMED_EOT; i++)
         if (facts->named[i].given && facts->named[i].id == id)
@@ -59,7 +59,7 @@ static bool is_named(const struct mf_vocab_facts *facts, uint64_t id)
     return false;
 }
 
-static enum mf_status put_added(const struct mf_vocab_facts *facts,
+static enum mf_status put_added(const struct mf_tokenizer_facts *facts,
                                 struct mf_json_out *json)
 {
     struct mf_token_walk *walk = mf_token_walk_open(facts);
@@ -83,10 +83,10 @@ static enum mf_status put_added(const struct mf_vocab_facts *facts,
     return status;
 }
 
-enum mf_status mf_vocab_put_added(struct mf_vocab_facts *facts,
-                                  struct mf_sink *sink)
+enum mf_status mf_tokenizer_write_added(struct mf_tokenizer_facts *facts,
+                                        struct mf_sink *sink)
 {
-    struct mf_json_out out = mf_vocab_json_out(sink), *json = &out;
+    struct mf_json_out out = mf_tokenizer_json_out(sink), *json = &out;
     struct mf_token_walk *walk = mf_token_walk_open(facts);
     enum mf_status status;
 
@@ -107,10 +107,10 @@ enum mf_status mf_vocab_put_added(struct mf_vocab_facts *facts,
 
 /* ---- special tokens ---- */
 
-static void put_adds(const struct mf_vocab_facts *facts,
+static void put_adds(const struct mf_tokenizer_facts *facts,
                      struct mf_json_out *json)
 {
-    const struct mf_vocab_flag *add = facts->add;
+    const struct mf_tokenizer_flag *add = facts->add;
     /* Of WordPiece, the template says it. */
     bool words = facts->way == MF_WAY_WORDS;
 
@@ -132,7 +132,7 @@ static void put_token(struct mf_json_out *json, const char *key,
 }
 
 /* Where a key is missing the class would take its own. */
-static void put_piece_tokens(const struct mf_vocab_facts *facts,
+static void put_piece_tokens(const struct mf_tokenizer_facts *facts,
                              struct mf_json_out *json)
 {
     const struct mf_named_token *named = facts->named;
@@ -146,7 +146,7 @@ static void put_piece_tokens(const struct mf_vocab_facts *facts,
         put_token(json, "pad_token", &named[MF_NAMED_PAD]);
 }
 
-static void put_word_tokens(const struct mf_vocab_facts *facts,
+static void put_word_tokens(const struct mf_tokenizer_facts *facts,
                             struct mf_json_out *json)
 {
     const struct mf_named_token *named = facts->named;
@@ -160,12 +160,12 @@ static void put_word_tokens(const struct mf_vocab_facts *facts,
 }
 
 /* Whether the class takes tokens of its own where none are named. */
-static bool has_own_tokens(const struct mf_vocab_facts *facts)
+static bool has_own_tokens(const struct mf_tokenizer_facts *facts)
 {
     return strcmp(class_of(facts), "PreTrainedTokenizerFast") != 0;
 }
 
-static void put_tokens(const struct mf_vocab_facts *facts,
+static void put_tokens(const struct mf_tokenizer_facts *facts,
                        struct mf_json_out *json)
 {
     static const char *const keys[MF_NAMED_EOT] = {
@@ -189,7 +189,7 @@ static void put_tokens(const struct mf_vocab_facts *facts,
 
 /* ---- chat templates ---- */
 
-static enum mf_status put_string(const struct mf_vocab_facts *facts,
+static enum mf_status put_string(const struct mf_tokenizer_facts *facts,
                                  struct mf_json_out *json, size_t key)
 {
     struct mf_values *values;
@@ -212,7 +212,7 @@ static enum mf_status put_string(const struct mf_vocab_facts *facts,
     return status;
 }
 
-static enum mf_status put_named(const struct mf_vocab_facts *facts,
+static enum mf_status put_named(const struct mf_tokenizer_facts *facts,
                                 struct mf_json_out *json, struct mf_str name,
                                 size_t key)
 {
@@ -227,7 +227,7 @@ static enum mf_status put_named(const struct mf_vocab_facts *facts,
 }
 
 /* The names that tokenizer.chat_templates lists, in their order. */
-static enum mf_status put_list(const struct mf_vocab_facts *facts,
+static enum mf_status put_list(const struct mf_tokenizer_facts *facts,
                                struct mf_json_out *json, size_t list)
 {
     struct mf_values *values;
@@ -268,7 +268,7 @@ static enum mf_status put_list(const struct mf_vocab_facts *facts,
     return status;
 }
 
-static enum mf_status put_templates(const struct mf_vocab_facts *facts,
+static enum mf_status put_templates(const struct mf_tokenizer_facts *facts,
                                     struct mf_json_out *json)
 {
     static const char one[] = "tokenizer.chat_template";
@@ -303,7 +303,7 @@ static enum mf_status put_templates(const struct mf_vocab_facts *facts,
 
 /* ---- all of it ---- */
 
-static void put_word_options(const struct mf_vocab_facts *facts,
+static void put_word_options(const struct mf_tokenizer_facts *facts,
                              struct mf_json_out *json)
 {
     mf_put_flag(json, "do_lower_case",
@@ -315,7 +315,7 @@ static void put_word_options(const struct mf_vocab_facts *facts,
     mf_put_flag(json, "tokenize_chinese_chars", true);
 }
 
-static void put_options(const struct mf_vocab_facts *facts,
+static void put_options(const struct mf_tokenizer_facts *facts,
                         struct mf_json_out *json)
 {
     bool words = facts->way == MF_WAY_WORDS;
@@ -338,10 +338,10 @@ static void put_options(const struct mf_vocab_facts *facts,
     mf_put_word(json, "tokenizer_class", class_of(facts));
 }
 
-enum mf_status mf_vocab_put_config(struct mf_vocab_facts *facts,
-                                   struct mf_sink *sink)
+enum mf_status mf_tokenizer_write_config(struct mf_tokenizer_facts *facts,
+                                         struct mf_sink *sink)
 {
-    struct mf_json_out out = mf_vocab_json_out(sink), *json = &out;
+    struct mf_json_out out = mf_tokenizer_json_out(sink), *json = &out;
     bool lists =
         (facts->way == MF_WAY_PIECES && mf_str_is(facts->kind, "llama")) ||
         facts->way == MF_WAY_FALLBACK;

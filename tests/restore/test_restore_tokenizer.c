@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_restore_vocab.c - a tokenizer of GGUF becomes files, and these the same
- * keys again
+ * test_restore_tokenizer.c - a tokenizer of GGUF becomes files, and these the
+ * same keys again
  */
 #include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"

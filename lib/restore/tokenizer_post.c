@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_post.c - what is put around texts: "post_processor" of tokenizer.json
+ * tokenizer_post.c - what is put around texts: "post_processor" of
+ * tokenizer.json
  *
  * The converter looks at it for more than that: add_sep_token is known only
  * where a pair of texts has something between them.
  */
 #include "lib/base/str.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 /* ---- members of an object ---- */
 
@@ -39,28 +40,28 @@ struct around { /* a text; NULL: nothing */
     const struct mf_named_token *first, *last, *before_last;
 };
 
-static const struct mf_named_token *named(const struct mf_vocab_facts *facts,
-                                          enum mf_named which)
+static const struct mf_named_token *
+named(const struct mf_tokenizer_facts *facts, enum mf_named_role which)
 {
     return facts->named[which].given ? &facts->named[which] : NULL;
 }
 
 /* What a key says, else what is usual. */
-static bool adds(const struct mf_vocab_facts *facts, enum mf_named which,
-                 bool usual)
+static bool adds(const struct mf_tokenizer_facts *facts,
+                 enum mf_named_role which, bool usual)
 {
-    const struct mf_vocab_flag *flag = &facts->add[which];
+    const struct mf_tokenizer_flag *flag = &facts->add[which];
 
     return flag->given ? flag->value : usual;
 }
 
-bool mf_post_ends_twice(const struct mf_vocab_facts *facts)
+bool mf_post_ends_twice(const struct mf_tokenizer_facts *facts)
 {
     return facts->row && mf_pre_has(facts->row, MF_PRE_ENDS) &&
            facts->named[MF_NAMED_EOS].given && facts->named[MF_NAMED_EOT].given;
 }
 
-static struct around find_around(const struct mf_vocab_facts *facts)
+static struct around find_around(const struct mf_tokenizer_facts *facts)
 {
     const struct mf_pre_row *row = facts->row;
     bool words = facts->way == MF_WAY_WORDS;
@@ -79,7 +80,7 @@ static struct around find_around(const struct mf_vocab_facts *facts)
     return around;
 }
 
-static bool is_roberta(const struct mf_vocab_facts *facts)
+static bool is_roberta(const struct mf_tokenizer_facts *facts)
 {
     return facts->way == MF_WAY_BYTES && adds(facts, MF_NAMED_BOS, false) &&
            adds(facts, MF_NAMED_EOS, false) &&
@@ -89,10 +90,10 @@ static bool is_roberta(const struct mf_vocab_facts *facts)
 
 /* Whether what is between two texts can say what add_sep_token does: the
  * converter takes the eos for a sep there. */
-static bool pair_says_sep(const struct mf_vocab_facts *facts,
+static bool pair_says_sep(const struct mf_tokenizer_facts *facts,
                           const struct around *around)
 {
-    const struct mf_vocab_flag *sep = &facts->add[MF_NAMED_SEP];
+    const struct mf_tokenizer_flag *sep = &facts->add[MF_NAMED_SEP];
     const struct mf_named_token *eos = named(facts, MF_NAMED_EOS);
 
     if (!sep->given || sep->value)
@@ -101,7 +102,7 @@ static bool pair_says_sep(const struct mf_vocab_facts *facts,
            !(around->first && eos && around->first->id == eos->id);
 }
 
-bool mf_post_says_sep(const struct mf_vocab_facts *facts)
+bool mf_post_says_sep(const struct mf_tokenizer_facts *facts)
 {
     struct around around = find_around(facts);
 
@@ -140,7 +141,7 @@ static void put_text(struct mf_json_out *json, const char *name,
 /* Where the key add_sep_token is missing, nothing is between the texts of a
  * pair, where it is true two tokens are; and where it is false others. */
 static void put_pair(struct mf_json_out *json,
-                     const struct mf_vocab_facts *facts,
+                     const struct mf_tokenizer_facts *facts,
                      const struct around *around)
 {
     bool sep = facts->add[MF_NAMED_SEP].value;
@@ -182,7 +183,7 @@ static void put_ids(struct mf_json_out *json,
 }
 
 static void put_template(struct mf_json_out *json,
-                         const struct mf_vocab_facts *facts,
+                         const struct mf_tokenizer_facts *facts,
                          const struct around *around)
 {
     const struct mf_named_token *last = around->last;
@@ -223,7 +224,7 @@ static void put_end(struct mf_json_out *json, const char *key,
 }
 
 static void put_roberta(struct mf_json_out *json,
-                        const struct mf_vocab_facts *facts)
+                        const struct mf_tokenizer_facts *facts)
 {
     const struct mf_named_token *sep = named(facts, MF_NAMED_SEP);
 
@@ -236,7 +237,8 @@ static void put_roberta(struct mf_json_out *json,
     mf_json_end(json, '}');
 }
 
-void mf_post_put(const struct mf_vocab_facts *facts, struct mf_json_out *json)
+void mf_post_put(const struct mf_tokenizer_facts *facts,
+                 struct mf_json_out *json)
 {
     struct around around = find_around(facts);
 

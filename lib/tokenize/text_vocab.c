@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab.c - those tokens and merges of a vocabulary that are parts of a text
+ * text_vocab.c - those tokens and merges of a vocabulary that are parts of a
+ * text
  */
-#include "lib/tokenize/vocab.h"
+#include "lib/tokenize/text_vocab.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +13,19 @@
 
 #define SEPARATOR '\xff' /* between texts: UTF-8 has no such byte */
 
-static enum mf_status failed(const struct mf_vocab *vocab)
+static enum mf_status failed(const struct mf_text_vocab *vocab)
 {
     return vocab->env->error.status;
 }
 
-enum mf_status mf_vocab_init(struct mf_vocab *vocab,
-                             struct mf_tokenize *tokenizer)
+enum mf_status mf_text_vocab_init(struct mf_text_vocab *vocab,
+                                  struct mf_encoder *tokenizer)
 {
     struct mf_env *env = tokenizer->env;
 
-    *vocab = (struct mf_vocab){ .tokenizer = tokenizer,
-                                .env = env,
-                                .unk = MF_NO_TOKEN };
+    *vocab = (struct mf_text_vocab){ .tokenizer = tokenizer,
+                                     .env = env,
+                                     .unk = MF_NO_TOKEN };
     for (size_t i = 0; i < 256; i++)
         vocab->byte[i] = MF_NO_TOKEN;
     vocab->pool = mf_alloc(env, MF_POOL_MAX);
@@ -33,7 +34,7 @@ enum mf_status mf_vocab_init(struct mf_vocab *vocab,
     return failed(vocab);
 }
 
-void mf_vocab_release(struct mf_vocab *vocab)
+void mf_text_vocab_release(struct mf_text_vocab *vocab)
 {
     struct mf_env *env = vocab->env;
 
@@ -41,14 +42,15 @@ void mf_vocab_release(struct mf_vocab *vocab)
     mf_release(env, vocab->suffix, MF_POOL_MAX * sizeof(*vocab->suffix));
     mf_release(env, vocab->text, 2 * MF_TEXT_MAX + 2);
     mf_release(env, vocab->parts.slot,
-               vocab->parts.slots * sizeof(struct mf_vocab_part));
+               vocab->parts.slots * sizeof(struct mf_text_vocab_part));
     mf_release(env, vocab->merges.slot,
-               vocab->merges.slots * sizeof(struct mf_vocab_merge));
+               vocab->merges.slots * sizeof(struct mf_text_vocab_merge));
 }
 
 /* ---- the pool ---- */
 
-enum mf_status mf_vocab_add(struct mf_vocab *vocab, struct mf_str text)
+enum mf_status mf_text_vocab_add(struct mf_text_vocab *vocab,
+                                 struct mf_str text)
 {
     for (size_t at = 0; at < vocab->size;) {
         const char *end = memchr(vocab->pool + at, SEPARATOR, vocab->size - at);
@@ -71,7 +73,7 @@ enum mf_status mf_vocab_add(struct mf_vocab *vocab, struct mf_str text)
 
 static bool suffix_before(const void *table, uint32_t a, uint32_t b)
 {
-    const struct mf_vocab *vocab = table;
+    const struct mf_text_vocab *vocab = table;
     size_t a_left = vocab->size - a, b_left = vocab->size - b;
     size_t size = a_left < b_left ? a_left : b_left;
     int order = memcmp(vocab->pool + a, vocab->pool + b, size);
@@ -79,7 +81,7 @@ static bool suffix_before(const void *table, uint32_t a, uint32_t b)
     return order ? order < 0 : a_left < b_left;
 }
 
-static void sort_pool(struct mf_vocab *vocab)
+static void sort_pool(struct mf_text_vocab *vocab)
 {
     for (size_t i = 0; i < vocab->size; i++)
         vocab->suffix[i] = (uint32_t)i;
@@ -87,7 +89,8 @@ static void sort_pool(struct mf_vocab *vocab)
 }
 
 /* The first suffix that begins with the text; UINT32_MAX: none. */
-static uint32_t find_suffix(const struct mf_vocab *vocab, struct mf_str text)
+static uint32_t find_suffix(const struct mf_text_vocab *vocab,
+                            struct mf_str text)
 {
     size_t low = 0, high = vocab->size;
 
@@ -119,11 +122,11 @@ static size_t hash(uint64_t a, uint64_t b)
     return (size_t)(mixed ^ mixed >> 29);
 }
 
-static struct mf_vocab_part *part_slot(const struct mf_vocab_table *table,
-                                       uint32_t suffix, uint32_t size,
-                                       bool continues)
+static struct mf_text_vocab_part *
+part_slot(const struct mf_text_vocab_table *table, uint32_t suffix,
+          uint32_t size, bool continues)
 {
-    struct mf_vocab_part *part = table->slot;
+    struct mf_text_vocab_part *part = table->slot;
     size_t at = hash(suffix, 2 * (uint64_t)size + continues);
 
     for (at &= table->slots - 1; part[at].id != MF_NO_TOKEN;
@@ -134,10 +137,11 @@ static struct mf_vocab_part *part_slot(const struct mf_vocab_table *table,
     return &part[at];
 }
 
-static struct mf_vocab_merge *merge_slot(const struct mf_vocab_table *table,
-                                         uint32_t left, uint32_t right)
+static struct mf_text_vocab_merge *
+merge_slot(const struct mf_text_vocab_table *table, uint32_t left,
+           uint32_t right)
 {
-    struct mf_vocab_merge *merge = table->slot;
+    struct mf_text_vocab_merge *merge = table->slot;
     size_t at = hash(left, right);
 
     for (at &= table->slots - 1; merge[at].left != MF_NO_TOKEN;
@@ -148,16 +152,17 @@ static struct mf_vocab_merge *merge_slot(const struct mf_vocab_table *table,
 }
 
 /* A table of twice as many slots, all free, or of the first ones. */
-static enum mf_status make_table(struct mf_vocab *vocab,
-                                 const struct mf_vocab_table *old,
-                                 struct mf_vocab_table *out, size_t each)
+static enum mf_status make_table(struct mf_text_vocab *vocab,
+                                 const struct mf_text_vocab_table *old,
+                                 struct mf_text_vocab_table *out, size_t each)
 {
     if (old->count >= MF_FOUND_MAX)
         return mf_fail(vocab->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "more than %zu tokens or merges are parts of one text",
                        MF_FOUND_MAX);
-    *out = (struct mf_vocab_table){ .slots = old->slots ? 2 * old->slots : 1024,
-                                    .count = old->count };
+    *out = (struct mf_text_vocab_table){ .slots =
+                                             old->slots ? 2 * old->slots : 1024,
+                                         .count = old->count };
     out->slot = mf_alloc(vocab->env, out->slots * each);
     if (!out->slot)
         return failed(vocab);
@@ -165,10 +170,10 @@ static enum mf_status make_table(struct mf_vocab *vocab,
     return MF_OK;
 }
 
-static enum mf_status grow_parts(struct mf_vocab *vocab)
+static enum mf_status grow_parts(struct mf_text_vocab *vocab)
 {
-    struct mf_vocab_part *old = vocab->parts.slot;
-    struct mf_vocab_table table;
+    struct mf_text_vocab_part *old = vocab->parts.slot;
+    struct mf_text_vocab_table table;
 
     if (make_table(vocab, &vocab->parts, &table, sizeof(*old)) != MF_OK)
         return failed(vocab);
@@ -181,10 +186,10 @@ static enum mf_status grow_parts(struct mf_vocab *vocab)
     return MF_OK;
 }
 
-static enum mf_status grow_merges(struct mf_vocab *vocab)
+static enum mf_status grow_merges(struct mf_text_vocab *vocab)
 {
-    struct mf_vocab_merge *old = vocab->merges.slot;
-    struct mf_vocab_table table;
+    struct mf_text_vocab_merge *old = vocab->merges.slot;
+    struct mf_text_vocab_table table;
 
     if (make_table(vocab, &vocab->merges, &table, sizeof(*old)) != MF_OK)
         return failed(vocab);
@@ -196,24 +201,24 @@ static enum mf_status grow_merges(struct mf_vocab *vocab)
     return MF_OK;
 }
 
-static enum mf_status put_part(struct mf_vocab *vocab, uint32_t suffix,
+static enum mf_status put_part(struct mf_text_vocab *vocab, uint32_t suffix,
                                uint32_t size, bool continues, uint32_t id)
 {
-    struct mf_vocab_part *part;
+    struct mf_text_vocab_part *part;
 
     if (2 * vocab->parts.count >= vocab->parts.slots &&
         grow_parts(vocab) != MF_OK)
         return failed(vocab);
     part = part_slot(&vocab->parts, suffix, size, continues);
     vocab->parts.count += part->id == MF_NO_TOKEN;
-    *part = (struct mf_vocab_part){ suffix, size, id, continues };
+    *part = (struct mf_text_vocab_part){ suffix, size, id, continues };
     return MF_OK;
 }
 
-static enum mf_status put_merge(struct mf_vocab *vocab, uint32_t left,
+static enum mf_status put_merge(struct mf_text_vocab *vocab, uint32_t left,
                                 uint32_t right, uint32_t id, uint64_t rank)
 {
-    struct mf_vocab_merge *merge;
+    struct mf_text_vocab_merge *merge;
 
     if (2 * vocab->merges.count >= vocab->merges.slots &&
         grow_merges(vocab) != MF_OK)
@@ -224,12 +229,12 @@ static enum mf_status put_merge(struct mf_vocab *vocab, uint32_t left,
     if (vocab->tokenizer->fast->slow && merge->left != MF_NO_TOKEN)
         return MF_OK;
     vocab->merges.count += merge->left == MF_NO_TOKEN;
-    *merge = (struct mf_vocab_merge){ left, right, id, rank };
+    *merge = (struct mf_text_vocab_merge){ left, right, id, rank };
     return MF_OK;
 }
 
-uint32_t mf_vocab_find(const struct mf_vocab *vocab, struct mf_str text,
-                       bool continues)
+uint32_t mf_text_vocab_find(const struct mf_text_vocab *vocab,
+                            struct mf_str text, bool continues)
 {
     uint32_t suffix =
         vocab->parts.count > 0 ? find_suffix(vocab, text) : UINT32_MAX;
@@ -240,10 +245,11 @@ uint32_t mf_vocab_find(const struct mf_vocab *vocab, struct mf_str text,
                                       ->id;
 }
 
-const struct mf_vocab_merge *mf_vocab_merge(const struct mf_vocab *vocab,
-                                            uint32_t left, uint32_t right)
+const struct mf_text_vocab_merge *
+mf_text_vocab_merge(const struct mf_text_vocab *vocab, uint32_t left,
+                    uint32_t right)
 {
-    const struct mf_vocab_merge *merge =
+    const struct mf_text_vocab_merge *merge =
         vocab->merges.count > 0 ? merge_slot(&vocab->merges, left, right)
                                 : NULL;
 
@@ -253,7 +259,7 @@ const struct mf_vocab_merge *mf_vocab_merge(const struct mf_vocab *vocab,
 /* ---- the vocabulary ---- */
 
 /* Without the prefix of tokens that continue a word; true: it had it. */
-static bool cut_prefix(const struct mf_vocab *vocab, struct mf_str *text)
+static bool cut_prefix(const struct mf_text_vocab *vocab, struct mf_str *text)
 {
     struct mf_str prefix = vocab->tokenizer->part.prefix;
 
@@ -266,7 +272,8 @@ static bool cut_prefix(const struct mf_vocab *vocab, struct mf_str *text)
 }
 
 /* <0x00> to <0xFF> stand for bytes. */
-static void note_byte(struct mf_vocab *vocab, struct mf_str text, uint32_t id)
+static void note_byte(struct mf_text_vocab *vocab, struct mf_str text,
+                      uint32_t id)
 {
     static const char digits[] = "0123456789ABCDEF";
     const char *high, *low;
@@ -281,7 +288,7 @@ static void note_byte(struct mf_vocab *vocab, struct mf_str text, uint32_t id)
 
 static enum mf_status note_token(void *user, struct mf_str text, uint64_t id)
 {
-    struct mf_vocab *vocab = user;
+    struct mf_text_vocab *vocab = user;
     bool continues;
     uint32_t suffix;
 
@@ -295,27 +302,28 @@ static enum mf_status note_token(void *user, struct mf_str text, uint64_t id)
                                            continues, (uint32_t)id);
 }
 
-enum mf_status mf_vocab_read(struct mf_vocab *vocab)
+enum mf_status mf_text_vocab_read(struct mf_text_vocab *vocab)
 {
     sort_pool(vocab);
     mf_release(vocab->env, vocab->parts.slot,
-               vocab->parts.slots * sizeof(struct mf_vocab_part));
-    vocab->parts = (struct mf_vocab_table){ NULL, 0, 0 };
+               vocab->parts.slots * sizeof(struct mf_text_vocab_part));
+    vocab->parts = (struct mf_text_vocab_table){ NULL, 0, 0 };
     return mf_fast_read(vocab->tokenizer->fast, note_token, vocab);
 }
 
-enum mf_status mf_vocab_note_merge(struct mf_vocab *vocab,
-                                   const struct mf_str half[2], uint64_t rank,
-                                   uint64_t offset)
+enum mf_status mf_text_vocab_note_merge(struct mf_text_vocab *vocab,
+                                        const struct mf_str half[2],
+                                        uint64_t rank, uint64_t offset)
 {
     struct mf_str left = half[0], right = half[1], both;
     bool left_continues = cut_prefix(vocab, &left);
     bool right_continues = cut_prefix(vocab, &right);
-    uint32_t left_id = mf_vocab_find(vocab, left, left_continues), right_id, id;
+    uint32_t left_id = mf_text_vocab_find(vocab, left, left_continues),
+             right_id, id;
 
     if (left_id == MF_NO_TOKEN)
         return MF_OK;
-    right_id = mf_vocab_find(vocab, right, right_continues);
+    right_id = mf_text_vocab_find(vocab, right, right_continues);
     if (right_id == MF_NO_TOKEN)
         return MF_OK;
     /* They are neighbours in the buffer after this. */
@@ -323,7 +331,7 @@ enum mf_status mf_vocab_note_merge(struct mf_vocab *vocab,
     both = (struct mf_str){ left.at, left.size + right.size };
     if (find_suffix(vocab, both) == UINT32_MAX)
         return MF_OK;
-    id = mf_vocab_find(vocab, both, left_continues);
+    id = mf_text_vocab_find(vocab, both, left_continues);
     if (id == MF_NO_TOKEN)
         return mf_fail(vocab->env, MF_ERR_CORRUPT, offset,
                        "a merge makes a token that the vocabulary lacks");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_spm.c - tokenizer.model: a vocabulary as SentencePiece has it
+ * tokenizer_spm.c - tokenizer.model: a vocabulary as SentencePiece has it
  *
  * A message of Protocol Buffers (sentencepiece_model.proto).  A token that
  * tokenizer_config.json added has a piece, too, so that ids have no holes; what
  * that piece says does not count.
  */
 #include "lib/base/str.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 #include "lib/tokenizer/spm_file.h"
 
 enum { PIECES = 1, TRAINER, NORMALIZER };
@@ -27,7 +27,7 @@ enum {
 };
 enum { NAME = 1, CHARSMAP, ADD_PREFIX, REMOVE_SPACES, ESCAPE_SPACES };
 
-static enum mf_status failed(const struct mf_vocab_facts *facts)
+static enum mf_status failed(const struct mf_tokenizer_facts *facts)
 {
     return facts->env->error.status;
 }
@@ -76,10 +76,10 @@ static float score_of(const struct mf_token_walk *walk)
 }
 
 static void put_piece(struct mf_sink *sink, struct mf_str text, float score,
-                      enum mf_piece_type type)
+                      enum mf_spm_piece_type type)
 {
     uint64_t inner = 1 + varint_size(text.size) + text.size + 5 +
-                     (type != MF_PIECE_NORMAL ? 2 : 0);
+                     (type != MF_SPM_PIECE_NORMAL ? 2 : 0);
     uint32_t bits;
 
     memcpy(&bits, &score, sizeof(bits));
@@ -89,19 +89,19 @@ static void put_piece(struct mf_sink *sink, struct mf_str text, float score,
     put_tag(sink, SCORE, MF_WIRE_32);
     for (int shift = 0; shift < 32; shift += 8)
         mf_put_u8(sink, (uint8_t)(bits >> shift));
-    if (type != MF_PIECE_NORMAL)
+    if (type != MF_SPM_PIECE_NORMAL)
         put_number(sink, TYPE, type);
 }
 
 /* fairseq has others at these ids, which transformers puts there. */
 static void put_first_pieces(struct mf_sink *sink)
 {
-    put_piece(sink, (struct mf_str){ "<unk>", 5 }, 0, MF_PIECE_UNKNOWN);
-    put_piece(sink, (struct mf_str){ "<s>", 3 }, 0, MF_PIECE_CONTROL);
-    put_piece(sink, (struct mf_str){ "</s>", 4 }, 0, MF_PIECE_CONTROL);
+    put_piece(sink, (struct mf_str){ "<unk>", 5 }, 0, MF_SPM_PIECE_UNKNOWN);
+    put_piece(sink, (struct mf_str){ "<s>", 3 }, 0, MF_SPM_PIECE_CONTROL);
+    put_piece(sink, (struct mf_str){ "</s>", 4 }, 0, MF_SPM_PIECE_CONTROL);
 }
 
-static enum mf_status put_pieces(const struct mf_vocab_facts *facts,
+static enum mf_status put_pieces(const struct mf_tokenizer_facts *facts,
                                  uint64_t unknown, struct mf_sink *sink)
 {
     struct mf_token_walk *walk = mf_token_walk_open(facts);
@@ -112,8 +112,8 @@ static enum mf_status put_pieces(const struct mf_vocab_facts *facts,
     while (walk && mf_token_walk_next(walk) && walk->id < facts->end)
         if (!facts->shifted || walk->id > 3)
             put_piece(sink, walk->text, score_of(walk),
-                      walk->id == unknown ? MF_PIECE_UNKNOWN
-                                          : (enum mf_piece_type)walk->type);
+                      walk->id == unknown ? MF_SPM_PIECE_UNKNOWN
+                                          : (enum mf_spm_piece_type)walk->type);
     status = failed(facts);
     mf_token_walk_close(walk);
     return status;
@@ -134,7 +134,7 @@ static void put_name(struct mf_sink *sink, uint32_t field,
         put_string(sink, field, named->text);
 }
 
-static void put_trainer(const struct mf_vocab_facts *facts,
+static void put_trainer(const struct mf_tokenizer_facts *facts,
                         const struct mf_named_token *unknown,
                         struct mf_sink *sink)
 {
@@ -155,7 +155,7 @@ static void put_trainer(const struct mf_vocab_facts *facts,
     put_name(sink, PAD_PIECE, &facts->named[MF_NAMED_PAD]);
 }
 
-static enum mf_status put_charsmap(const struct mf_vocab_facts *facts,
+static enum mf_status put_charsmap(const struct mf_tokenizer_facts *facts,
                                    struct mf_sink *sink)
 {
     struct mf_values *values;
@@ -178,7 +178,7 @@ static enum mf_status put_charsmap(const struct mf_vocab_facts *facts,
 }
 
 /* Where no key says so, as llama.cpp does: a space is put before a text. */
-static enum mf_status put_normalizer(const struct mf_vocab_facts *facts,
+static enum mf_status put_normalizer(const struct mf_tokenizer_facts *facts,
                                      struct mf_sink *sink)
 {
     bool unigram = mf_str_is(facts->kind, "t5");
@@ -198,8 +198,8 @@ static enum mf_status put_normalizer(const struct mf_vocab_facts *facts,
 
 /* A message whose size is not known before it is written once. */
 static enum mf_status
-put_message(const struct mf_vocab_facts *facts, uint32_t field,
-            enum mf_status (*put)(const struct mf_vocab_facts *facts,
+put_message(const struct mf_tokenizer_facts *facts, uint32_t field,
+            enum mf_status (*put)(const struct mf_tokenizer_facts *facts,
                                   struct mf_sink *sink),
             struct mf_sink *sink)
 {
@@ -220,7 +220,7 @@ put_message(const struct mf_vocab_facts *facts, uint32_t field,
 
 /* The token that stands for what no other does: SentencePiece has exactly one
  * of that type, and a converter may have made it a control token. */
-static enum mf_status find_unknown(const struct mf_vocab_facts *facts,
+static enum mf_status find_unknown(const struct mf_tokenizer_facts *facts,
                                    struct mf_named_token *out)
 {
     struct mf_token_walk *walk = mf_token_walk_open(facts);
@@ -257,15 +257,15 @@ static enum mf_status find_unknown(const struct mf_vocab_facts *facts,
     return status;
 }
 
-static enum mf_status put_trainer_of(const struct mf_vocab_facts *facts,
+static enum mf_status put_trainer_of(const struct mf_tokenizer_facts *facts,
                                      struct mf_sink *sink)
 {
     put_trainer(facts, &facts->stand_in, sink);
     return MF_OK;
 }
 
-enum mf_status mf_vocab_put_spm(struct mf_vocab_facts *facts,
-                                struct mf_sink *sink)
+enum mf_status mf_tokenizer_write_spm(struct mf_tokenizer_facts *facts,
+                                      struct mf_sink *sink)
 {
     if (find_unknown(facts, &facts->stand_in) != MF_OK ||
         put_pieces(facts, facts->stand_in.id, sink) != MF_OK ||

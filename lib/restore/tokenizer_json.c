@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_json.c - tokenizer.json: byte-pair encoding and WordPiece
+ * tokenizer_json.c - tokenizer.json: byte-pair encoding and WordPiece
  */
 #include "lib/base/str.h"
 #include "lib/base/text.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 static const char mark[] = "\u2581"; /* a space, or the begin of a word */
 
-static enum mf_status failed(const struct mf_vocab_facts *facts)
+static enum mf_status failed(const struct mf_tokenizer_facts *facts)
 {
     return facts->env->error.status;
 }
@@ -18,14 +18,14 @@ static void write_json(void *user, const char *at, size_t size)
     mf_put(user, at, size);
 }
 
-struct mf_json_out mf_vocab_json_out(struct mf_sink *sink)
+struct mf_json_out mf_tokenizer_json_out(struct mf_sink *sink)
 {
     return (struct mf_json_out){ .write = write_json, .user = sink };
 }
 
 /* Calls `put` for every token. */
 static enum mf_status
-each_token(const struct mf_vocab_facts *facts, struct mf_json_out *json,
+each_token(const struct mf_tokenizer_facts *facts, struct mf_json_out *json,
            enum mf_status (*put)(struct mf_json_out *json,
                                  const struct mf_token_walk *walk))
 {
@@ -99,7 +99,7 @@ static void put_text(struct mf_json_out *json, const struct mf_token_walk *walk,
 static enum mf_status put_added(struct mf_json_out *json,
                                 const struct mf_token_walk *walk)
 {
-    const struct mf_vocab_facts *facts = walk->facts;
+    const struct mf_tokenizer_facts *facts = walk->facts;
     const struct mf_named_token *mask = &facts->named[MF_NAMED_MASK];
 
     if (!is_added(walk))
@@ -144,14 +144,14 @@ static void put_type(struct mf_json_out *json, const char *type)
 }
 
 /* As llama.cpp does where no key says so. */
-static bool has_prefix(const struct mf_vocab_facts *facts)
+static bool has_prefix(const struct mf_tokenizer_facts *facts)
 {
     return facts->prefix.given ? facts->prefix.value
                                : mf_str_is(facts->kind, "llama");
 }
 
 static void put_bert_normalizer(struct mf_json_out *json,
-                                const struct mf_vocab_facts *facts)
+                                const struct mf_tokenizer_facts *facts)
 {
     mf_json_begin(json, '{');
     mf_put_word(json, "type", "BertNormalizer");
@@ -184,7 +184,7 @@ static void put_fallback_normalizer(struct mf_json_out *json, bool prefix)
 }
 
 static void put_normalizer(struct mf_json_out *json,
-                           const struct mf_vocab_facts *facts)
+                           const struct mf_tokenizer_facts *facts)
 {
     mf_json_key(json, "normalizer");
     if (facts->way == MF_WAY_WORDS)
@@ -198,7 +198,7 @@ static void put_normalizer(struct mf_json_out *json,
 }
 
 static void put_pre(struct mf_json_out *json,
-                    const struct mf_vocab_facts *facts)
+                    const struct mf_tokenizer_facts *facts)
 {
     if (facts->row) {
         mf_pre_put(facts->row, json);
@@ -235,7 +235,7 @@ static void put_fallback_decoder(struct mf_json_out *json, bool prefix)
 }
 
 static void put_decoder(struct mf_json_out *json,
-                        const struct mf_vocab_facts *facts)
+                        const struct mf_tokenizer_facts *facts)
 {
     mf_json_key(json, "decoder");
     if (facts->way == MF_WAY_BYTES) {
@@ -294,7 +294,7 @@ static enum mf_status put_merge(struct mf_json_out *json,
 }
 
 static enum mf_status put_merges(struct mf_json_out *json,
-                                 const struct mf_vocab_facts *facts)
+                                 const struct mf_tokenizer_facts *facts)
 {
     struct mf_values *values;
     enum mf_status status;
@@ -312,7 +312,7 @@ static enum mf_status put_merges(struct mf_json_out *json,
 }
 
 static enum mf_status put_bpe(struct mf_json_out *json,
-                              const struct mf_vocab_facts *facts)
+                              const struct mf_tokenizer_facts *facts)
 {
     bool fallback = facts->way == MF_WAY_FALLBACK;
     const struct mf_named_token *unk = &facts->named[MF_NAMED_UNK];
@@ -338,14 +338,14 @@ static enum mf_status put_bpe(struct mf_json_out *json,
     mf_json_key(json, "merges");
     mf_json_begin(json, '[');
     status = facts->merges == MF_NO_KEY && fallback
-                 ? mf_vocab_put_merges(facts, json)
+                 ? mf_tokenizer_write_merges(facts, json)
                  : put_merges(json, facts);
     mf_json_end(json, ']');
     return status;
 }
 
 static enum mf_status put_words(struct mf_json_out *json,
-                                const struct mf_vocab_facts *facts)
+                                const struct mf_tokenizer_facts *facts)
 {
     const struct mf_named_token *unk = &facts->named[MF_NAMED_UNK];
 
@@ -365,10 +365,10 @@ static enum mf_status put_words(struct mf_json_out *json,
 
 /* ---- all of it ---- */
 
-enum mf_status mf_vocab_put_json(struct mf_vocab_facts *facts,
-                                 struct mf_sink *sink)
+enum mf_status mf_tokenizer_write_json(struct mf_tokenizer_facts *facts,
+                                       struct mf_sink *sink)
 {
-    struct mf_json_out out = mf_vocab_json_out(sink), *json = &out;
+    struct mf_json_out out = mf_tokenizer_json_out(sink), *json = &out;
     enum mf_status status;
 
     mf_json_begin(json, '{');
@@ -413,8 +413,8 @@ static enum mf_status put_line(struct mf_sink *sink,
     return MF_OK;
 }
 
-enum mf_status mf_vocab_put_lines(struct mf_vocab_facts *facts,
-                                  struct mf_sink *sink)
+enum mf_status mf_tokenizer_write_lines(struct mf_tokenizer_facts *facts,
+                                        struct mf_sink *sink)
 {
     struct mf_token_walk *walk = mf_token_walk_open(facts);
     enum mf_status status = walk ? MF_OK : failed(facts);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab.h - a tokenizer of GGUF as the files that transformers loads
+ * tokenizer.h - a tokenizer of GGUF as the files that transformers loads
  *
- *     vocab            which files there are
- *     vocab_tokens     tokens with their types and scores, one after the other
- *     vocab_facts      what is known of the vocabulary before a file is made
- *     vocab_pre        tokenizer.ggml.pre as the steps of tokenizer.json
- *     vocab_post       what tokenizer.json puts around texts
- *     vocab_json       tokenizer.json
- *     vocab_merges     merges, where the file lacks them
- *     vocab_spm        tokenizer.model, spiece.model
- *     vocab_config     tokenizer_config.json
+ *     tokenizer            which files there are
+ *     tokenizer_tokens     tokens with their types and scores, one by one
+ *     tokenizer_facts      what is known of the vocabulary before that
+ *     tokenizer_pre        tokenizer.ggml.pre as steps of tokenizer.json
+ *     tokenizer_post       what tokenizer.json puts around texts
+ *     tokenizer_json       tokenizer.json
+ *     tokenizer_merges     merges, where the file lacks them
+ *     tokenizer_spm        tokenizer.model, spiece.model
+ *     tokenizer_config     tokenizer_config.json
  *
  * A vocabulary stays in its file: it is gone over once for each part of an
  * output.  What GGUF does not say (flags of added tokens, say) is as most
  * tokenizers have it; whether the files become the same keys again is for the
  * caller to find out, by making them.
  */
-#ifndef MF_LIB_RESTORE_VOCAB_H
-#define MF_LIB_RESTORE_VOCAB_H
+#ifndef MF_LIB_RESTORE_TOKENIZER_H
+#define MF_LIB_RESTORE_TOKENIZER_H
 
 #include "lib/model/model.h"
 #include "lib/restore/files.h"
@@ -26,10 +26,10 @@
 
 #define MF_NO_KEY SIZE_MAX
 
-struct mf_pre_row; /* of vocab_pre.def */
+struct mf_pre_row; /* of tokenizer_pre.def */
 
 /* Special tokens that have keys, as transformers orders them. */
-enum mf_named {
+enum mf_named_role {
     MF_NAMED_BOS,
     MF_NAMED_EOS,
     MF_NAMED_UNK,
@@ -47,20 +47,20 @@ struct mf_named_token {
     struct mf_str text; /* at NULL: no token has the id */
 };
 
-struct mf_vocab_flag { /* a boolean key */
+struct mf_tokenizer_flag { /* a boolean key */
     bool given, value;
     size_t at; /* of the key in the file */
 };
 
 /* What tokenizer.json and tokenizer.model are made for. */
-enum mf_vocab_way {
+enum mf_tokenizer_way {
     MF_WAY_BYTES,    /* byte-level BPE */
     MF_WAY_FALLBACK, /* BPE of characters, with tokens for bytes */
     MF_WAY_WORDS,    /* WordPiece */
     MF_WAY_PIECES    /* SentencePiece */
 };
 
-struct mf_vocab_facts {
+struct mf_tokenizer_facts {
     struct mf_env *env;
     struct mf_model *model;
     struct mf_arena *arena;
@@ -68,8 +68,8 @@ struct mf_vocab_facts {
     struct mf_str kind, pre, arch;
     size_t tokens, types, scores, merges, charsmap;
     struct mf_named_token named[MF_NAMED_COUNT];
-    struct mf_vocab_flag add[MF_NAMED_SEP + 1]; /* to texts */
-    struct mf_vocab_flag prefix, squeeze, lowercase, accents;
+    struct mf_tokenizer_flag add[MF_NAMED_SEP + 1]; /* to texts */
+    struct mf_tokenizer_flag prefix, squeeze, lowercase, accents;
     size_t kind_at; /* of the key tokenizer.ggml.model */
     /* The tokens: */
     uint64_t count;
@@ -83,7 +83,7 @@ struct mf_vocab_facts {
     bool has_s, has_slash_s; /* "<s>" and "</s>" are tokens */
     bool has_bos;            /* "<bos>" is */
     bool shifted; /* ids are those of fairseq, one above their pieces */
-    enum mf_vocab_way way;
+    enum mf_tokenizer_way way;
     const struct mf_pre_row *row;   /* of byte-level BPE, else NULL */
     struct mf_named_token stand_in; /* for what no other token does */
     uint64_t base; /* of tokenizer.json: tokens that are not only added */
@@ -95,24 +95,25 @@ struct mf_vocab_facts {
 
 /* Writes the tokenizer's files into the folder; none where the model has no
  * tokenizer. */
-enum mf_status mf_restore_vocab(struct mf_stage *stage, struct mf_model *model);
+enum mf_status mf_restore_tokenizer(struct mf_stage *stage,
+                                    struct mf_model *model);
 
-/* ---- vocab_facts.c ---- */
+/* ---- tokenizer_facts.c ---- */
 
 /* Goes over the tokens, and refuses what no file can have: too many, texts
  * that are not UTF-8 or are there twice, unknown types, ids out of range.
  * facts->kind is at NULL where the model has no tokenizer. */
-enum mf_status mf_vocab_facts_read(struct mf_vocab_facts *facts,
-                                   struct mf_model *model,
-                                   struct mf_arena *arena);
+enum mf_status mf_tokenizer_facts_read(struct mf_tokenizer_facts *facts,
+                                       struct mf_model *model,
+                                       struct mf_arena *arena);
 
-/* ---- vocab_tokens.c ---- */
+/* ---- tokenizer_tokens.c ---- */
 
 /* Bytes of a token; the longest that is known to us has 1,024. */
 #define MF_TOKEN_TEXT ((size_t)16 * 1024)
 
 struct mf_token_walk {
-    const struct mf_vocab_facts *facts;
+    const struct mf_tokenizer_facts *facts;
     struct mf_values *texts, *types, *scores;
     uint64_t next;
     /* The token: */
@@ -124,7 +125,8 @@ struct mf_token_walk {
 };
 
 /* Opens the arrays.  NULL after mf_fail.  Must be closed. */
-struct mf_token_walk *mf_token_walk_open(const struct mf_vocab_facts *facts);
+struct mf_token_walk *
+mf_token_walk_open(const struct mf_tokenizer_facts *facts);
 void mf_token_walk_close(struct mf_token_walk *walk);
 
 /* The next token; false at the end, or after mf_fail. */
@@ -143,10 +145,10 @@ bool mf_token_is_listed(const struct mf_token_walk *walk);
 /* ---- outputs ---- */
 
 /* JSON into a sink. */
-struct mf_json_out mf_vocab_json_out(struct mf_sink *sink);
+struct mf_json_out mf_tokenizer_json_out(struct mf_sink *sink);
 
 /* The row for tokenizer.ggml.pre; NULL after mf_fail. */
-const struct mf_pre_row *mf_pre_find(const struct mf_vocab_facts *facts);
+const struct mf_pre_row *mf_pre_find(const struct mf_tokenizer_facts *facts);
 
 enum mf_pre_flag {
     MF_PRE_WHOLE = 1, /* a word that is a token is not merged: ignore_merges */
@@ -168,13 +170,14 @@ void mf_pre_put_bytes(struct mf_json_out *json, bool words);
 const char *mf_pre_name_at(size_t index);
 
 /* "post_processor": what is put around texts. */
-void mf_post_put(const struct mf_vocab_facts *facts, struct mf_json_out *json);
+void mf_post_put(const struct mf_tokenizer_facts *facts,
+                 struct mf_json_out *json);
 
 /* Whether it says what the key add_sep_token does. */
-bool mf_post_says_sep(const struct mf_vocab_facts *facts);
+bool mf_post_says_sep(const struct mf_tokenizer_facts *facts);
 
 /* Whether texts end with two tokens, EOT and EOS. */
-bool mf_post_ends_twice(const struct mf_vocab_facts *facts);
+bool mf_post_ends_twice(const struct mf_tokenizer_facts *facts);
 
 /* Members of an object. */
 void mf_put_word(struct mf_json_out *json, const char *key, const char *word);
@@ -184,27 +187,27 @@ void mf_put_null(struct mf_json_out *json, const char *key);
 
 /* "merges" of a vocabulary whose merges and scores are lost: of two tokens that
  * make a third, the one with the lower id first. */
-enum mf_status mf_vocab_put_merges(const struct mf_vocab_facts *facts,
-                                   struct mf_json_out *json);
+enum mf_status mf_tokenizer_write_merges(const struct mf_tokenizer_facts *facts,
+                                         struct mf_json_out *json);
 
 /* tokenizer.json, of byte-pair encoding or of WordPiece. */
-enum mf_status mf_vocab_put_json(struct mf_vocab_facts *facts,
-                                 struct mf_sink *sink);
+enum mf_status mf_tokenizer_write_json(struct mf_tokenizer_facts *facts,
+                                       struct mf_sink *sink);
 
 /* tokenizer.model, as SentencePiece has it. */
-enum mf_status mf_vocab_put_spm(struct mf_vocab_facts *facts,
-                                struct mf_sink *sink);
+enum mf_status mf_tokenizer_write_spm(struct mf_tokenizer_facts *facts,
+                                      struct mf_sink *sink);
 
 /* vocab.txt: a token a line. */
-enum mf_status mf_vocab_put_lines(struct mf_vocab_facts *facts,
-                                  struct mf_sink *sink);
+enum mf_status mf_tokenizer_write_lines(struct mf_tokenizer_facts *facts,
+                                        struct mf_sink *sink);
 
 /* added_tokens.json: tokens by their texts. */
-enum mf_status mf_vocab_put_added(struct mf_vocab_facts *facts,
-                                  struct mf_sink *sink);
+enum mf_status mf_tokenizer_write_added(struct mf_tokenizer_facts *facts,
+                                        struct mf_sink *sink);
 
 /* tokenizer_config.json. */
-enum mf_status mf_vocab_put_config(struct mf_vocab_facts *facts,
-                                   struct mf_sink *sink);
+enum mf_status mf_tokenizer_write_config(struct mf_tokenizer_facts *facts,
+                                         struct mf_sink *sink);
 
 #endif

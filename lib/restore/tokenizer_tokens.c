@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_tokens.c - the tokens of a vocabulary, one after the other
+ * tokenizer_tokens.c - the tokens of a vocabulary, one after the other
  */
 #include <stdio.h>
 
 #include "lib/base/str.h"
 #include "lib/base/text.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 static enum mf_status failed(const struct mf_token_walk *walk)
 {
@@ -15,8 +15,8 @@ static enum mf_status failed(const struct mf_token_walk *walk)
 
 /* Opens the array of that key, up to its first element; *out stays NULL where
  * there is no key. */
-static enum mf_status open_array(const struct mf_vocab_facts *facts, size_t key,
-                                 struct mf_values **out)
+static enum mf_status open_array(const struct mf_tokenizer_facts *facts,
+                                 size_t key, struct mf_values **out)
 {
     struct mf_value begin;
 
@@ -27,7 +27,7 @@ static enum mf_status open_array(const struct mf_vocab_facts *facts, size_t key,
     return mf_values_next(*out, &begin);
 }
 
-struct mf_token_walk *mf_token_walk_open(const struct mf_vocab_facts *facts)
+struct mf_token_walk *mf_token_walk_open(const struct mf_tokenizer_facts *facts)
 {
     struct mf_token_walk *walk = mf_alloc(facts->env, sizeof(*walk));
     struct mf_error error;

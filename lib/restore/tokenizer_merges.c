@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_merges.c - merges of a vocabulary that lost them
+ * tokenizer_merges.c - merges of a vocabulary that lost them
  *
  * Where the converter had tokenizer.json only, the tokens of SentencePiece have
  * neither scores nor merges.  Its trainer numbers tokens in the order in which
@@ -9,7 +9,7 @@
  */
 #include "lib/base/names.h"
 #include "lib/base/text.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 /* Of a token that is taken apart, and so its bytes: a long one takes the square
  * of its length, and real ones have at most some hundred. */
@@ -26,7 +26,7 @@ struct pair {
 };
 
 struct merges {
-    const struct mf_vocab_facts *facts;
+    const struct mf_tokenizer_facts *facts;
     struct mf_json_out *json;
     struct slot *slot; /* which texts are tokens */
     size_t mask;       /* slots - 1; slots are a power of two */
@@ -142,8 +142,8 @@ static enum mf_status put_all(struct merges *merges)
     return status;
 }
 
-enum mf_status mf_vocab_put_merges(const struct mf_vocab_facts *facts,
-                                   struct mf_json_out *json)
+enum mf_status mf_tokenizer_write_merges(const struct mf_tokenizer_facts *facts,
+                                         struct mf_json_out *json)
 {
     struct mf_env *env = facts->env;
     struct merges *merges = mf_alloc(env, sizeof(*merges));

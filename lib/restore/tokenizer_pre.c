@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_pre.c - tokenizer.ggml.pre as the steps of tokenizer.json
+ * tokenizer_pre.c - tokenizer.ggml.pre as the steps of tokenizer.json
  */
 #include "lib/base/str.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 #define STEPS 8
 
@@ -13,7 +13,7 @@ static const struct cuts {
 } cuts[] = {
 #define CUTS(name, ...) { { __VA_ARGS__, NULL } },
 #define PRE(name, cuts, flags)
-#include "lib/restore/vocab_pre.def"
+#include "lib/restore/tokenizer_pre.def"
 #undef CUTS
 #undef PRE
 };
@@ -21,7 +21,7 @@ static const struct cuts {
 enum {
 #define CUTS(name, ...) CUTS_##name,
 #define PRE(name, cuts, flags)
-#include "lib/restore/vocab_pre.def"
+#include "lib/restore/tokenizer_pre.def"
 #undef CUTS
 #undef PRE
 };
@@ -42,12 +42,12 @@ enum {
 static const struct mf_pre_row rows[] = {
 #define CUTS(name, ...)
 #define PRE(name, cuts, flags) { name, CUTS_##cuts, flags },
-#include "lib/restore/vocab_pre.def"
+#include "lib/restore/tokenizer_pre.def"
 #undef CUTS
 #undef PRE
 };
 
-const struct mf_pre_row *mf_pre_find(const struct mf_vocab_facts *facts)
+const struct mf_pre_row *mf_pre_find(const struct mf_tokenizer_facts *facts)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (mf_str_is(facts->pre, rows[i].name))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocab_facts.c - what is known of a vocabulary before a file is made of it
+ * tokenizer_facts.c - what is known of a vocabulary before a file is made of it
  */
 #include <math.h>
 
@@ -9,17 +9,17 @@
 #include "lib/base/text.h"
 #include "lib/model/values.h"
 #include "lib/model/vocabulary.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 #include "lib/tokenize/fast.h"
 #include "lib/vocab/token_set.h"
 
-static enum mf_status failed(const struct mf_vocab_facts *facts)
+static enum mf_status failed(const struct mf_tokenizer_facts *facts)
 {
     return facts->env->error.status;
 }
 
-static enum mf_status wrong(const struct mf_vocab_facts *facts, const char *key,
-                            const char *expected)
+static enum mf_status wrong(const struct mf_tokenizer_facts *facts,
+                            const char *key, const char *expected)
 {
     return mf_fail(facts->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                    "metadata key '%s' is not %s", key, expected);
@@ -28,14 +28,14 @@ static enum mf_status wrong(const struct mf_vocab_facts *facts, const char *key,
 /* ---- keys ---- */
 
 /* The key's place, and its value; false: missing. */
-static bool find(const struct mf_vocab_facts *facts, const char *key,
+static bool find(const struct mf_tokenizer_facts *facts, const char *key,
                  struct mf_meta *meta, size_t *at)
 {
     return mf_meta_find(facts->model, key, strlen(key), meta, at);
 }
 
-static enum mf_status read_text(struct mf_vocab_facts *facts, const char *key,
-                                struct mf_str *out, size_t *at)
+static enum mf_status read_text(struct mf_tokenizer_facts *facts,
+                                const char *key, struct mf_str *out, size_t *at)
 {
     struct mf_meta meta;
 
@@ -48,12 +48,12 @@ static enum mf_status read_text(struct mf_vocab_facts *facts, const char *key,
     return MF_OK;
 }
 
-static enum mf_status read_flag(struct mf_vocab_facts *facts, const char *key,
-                                struct mf_vocab_flag *out)
+static enum mf_status read_flag(struct mf_tokenizer_facts *facts,
+                                const char *key, struct mf_tokenizer_flag *out)
 {
     struct mf_meta meta;
 
-    *out = (struct mf_vocab_flag){ .given = false };
+    *out = (struct mf_tokenizer_flag){ .given = false };
     if (!find(facts, key, &meta, &out->at))
         return MF_OK;
     if (meta.type != MF_VALUE_BOOL)
@@ -64,9 +64,9 @@ static enum mf_status read_flag(struct mf_vocab_facts *facts, const char *key,
 }
 
 /* takes: bits of MF_TAKES. */
-static enum mf_status read_array(struct mf_vocab_facts *facts, const char *key,
-                                 uint32_t takes, const char *expected,
-                                 size_t *out)
+static enum mf_status read_array(struct mf_tokenizer_facts *facts,
+                                 const char *key, uint32_t takes,
+                                 const char *expected, size_t *out)
 {
     struct mf_meta meta;
     size_t at;
@@ -81,7 +81,7 @@ static enum mf_status read_array(struct mf_vocab_facts *facts, const char *key,
 }
 
 /* The arrays with an element for each token. */
-static enum mf_status read_arrays(struct mf_vocab_facts *facts)
+static enum mf_status read_arrays(struct mf_tokenizer_facts *facts)
 {
     const uint32_t whole = MF_TAKES(MF_VALUE_I32) | MF_TAKES(MF_VALUE_U32);
     struct mf_meta tokens, other;
@@ -131,7 +131,7 @@ static const char *const id_keys[MF_NAMED_COUNT] = {
 /* The converter learns of tokens from tokenizer_config.json first, in their
  * order, then from config.json: of those that come after one of a higher kind
  * tokenizer_config.json said nothing. */
-static enum mf_status read_ids(struct mf_vocab_facts *facts)
+static enum mf_status read_ids(struct mf_tokenizer_facts *facts)
 {
     size_t at[MF_NAMED_COUNT] = { 0 };
 
@@ -155,7 +155,7 @@ static enum mf_status read_ids(struct mf_vocab_facts *facts)
 
 /* Of encoders, converters once wrote what is put around texts as cls and sep.
  */
-static enum mf_status read_cls(struct mf_vocab_facts *facts)
+static enum mf_status read_cls(struct mf_tokenizer_facts *facts)
 {
     static const char key[] = "tokenizer.ggml.cls_token_id";
     struct mf_named_token *named = facts->named;
@@ -178,20 +178,20 @@ static enum mf_status read_cls(struct mf_vocab_facts *facts)
  * Nemotron-H without experts or LLaDA, and says nothing about its files; unless
  * they have changed it, since no recipe puts tokens at both ends and none
  * between texts. */
-static void forget_recipe(struct mf_vocab_facts *facts)
+static void forget_recipe(struct mf_tokenizer_facts *facts)
 {
     bool after =
         mf_str_is(facts->arch, "nemotron_h") || mf_str_is(facts->arch, "llada");
-    struct mf_vocab_flag *add = facts->add;
+    struct mf_tokenizer_flag *add = facts->add;
     bool changed = add[MF_NAMED_BOS].value && add[MF_NAMED_EOS].value &&
                    add[MF_NAMED_SEP].given && !add[MF_NAMED_SEP].value;
 
     for (unsigned i = 0; i <= MF_NAMED_SEP; i++)
         if (add[i].given && (after || add[i].at < facts->kind_at) && !changed)
-            add[i] = (struct mf_vocab_flag){ .given = false };
+            add[i] = (struct mf_tokenizer_flag){ .given = false };
 }
 
-static enum mf_status read_keys(struct mf_vocab_facts *facts)
+static enum mf_status read_keys(struct mf_tokenizer_facts *facts)
 {
     struct mf_meta meta;
     size_t at;
@@ -231,7 +231,7 @@ static enum mf_status read_keys(struct mf_vocab_facts *facts)
 
 /* ---- tokens ---- */
 
-static enum mf_status keep_named(struct mf_vocab_facts *facts,
+static enum mf_status keep_named(struct mf_tokenizer_facts *facts,
                                  const struct mf_token_walk *walk)
 {
     for (unsigned i = 0; i < MF_NAMED_COUNT; i++) {
@@ -253,7 +253,7 @@ static enum mf_status keep_named(struct mf_vocab_facts *facts,
 }
 
 /* What is looked at once. */
-static enum mf_status note(struct mf_vocab_facts *facts,
+static enum mf_status note(struct mf_tokenizer_facts *facts,
                            const struct mf_token_walk *walk)
 {
     if (!mf_text_is_utf8(walk->text.at, walk->text.size))
@@ -285,7 +285,7 @@ static enum mf_status note(struct mf_vocab_facts *facts,
     return keep_named(facts, walk);
 }
 
-static enum mf_status walk_once(struct mf_vocab_facts *facts,
+static enum mf_status walk_once(struct mf_tokenizer_facts *facts,
                                 struct mf_token_set *seen, bool first)
 {
     struct mf_token_walk *walk = mf_token_walk_open(facts);
@@ -309,7 +309,7 @@ static enum mf_status walk_once(struct mf_vocab_facts *facts,
     return status;
 }
 
-static enum mf_status walk_all(struct mf_vocab_facts *facts)
+static enum mf_status walk_all(struct mf_tokenizer_facts *facts)
 {
     enum mf_status status = MF_OK;
     struct mf_token_set seen;
@@ -325,7 +325,7 @@ static enum mf_status walk_all(struct mf_vocab_facts *facts)
     return status;
 }
 
-static enum mf_status check_ids(const struct mf_vocab_facts *facts)
+static enum mf_status check_ids(const struct mf_tokenizer_facts *facts)
 {
     for (unsigned i = 0; i < MF_NAMED_COUNT; i++)
         if (facts->named[i].given && !facts->named[i].text.at)
@@ -338,11 +338,11 @@ static enum mf_status check_ids(const struct mf_vocab_facts *facts)
 
 /* The scores of SentencePiece are lost where the converter had tokenizer.json
  * only, which has merges instead. */
-static enum mf_status choose_way(struct mf_vocab_facts *facts)
+static enum mf_status choose_way(struct mf_tokenizer_facts *facts)
 {
     static const struct {
         const char *kind;
-        enum mf_vocab_way way;
+        enum mf_tokenizer_way way;
     } ways[] = {
         { "gpt2", MF_WAY_BYTES }, { "gemma4", MF_WAY_FALLBACK },
         { "bert", MF_WAY_WORDS }, { "llama", MF_WAY_PIECES },
@@ -369,13 +369,13 @@ static enum mf_status choose_way(struct mf_vocab_facts *facts)
                    mf_quote(facts->kind).text);
 }
 
-enum mf_status mf_vocab_facts_read(struct mf_vocab_facts *facts,
-                                   struct mf_model *model,
-                                   struct mf_arena *arena)
+enum mf_status mf_tokenizer_facts_read(struct mf_tokenizer_facts *facts,
+                                       struct mf_model *model,
+                                       struct mf_arena *arena)
 {
-    *facts = (struct mf_vocab_facts){ .env = model->env,
-                                      .model = model,
-                                      .arena = arena };
+    *facts = (struct mf_tokenizer_facts){ .env = model->env,
+                                          .model = model,
+                                          .arena = arena };
     mf_clear_error(model->env);
     if (read_keys(facts) != MF_OK || !facts->kind.at)
         return failed(facts);
