@@ -141,7 +141,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile rows model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
@@ -484,7 +484,7 @@ $(BUILD)/tests/test_verify: LINK += -Wl,--wrap=mf_isa_choose
 $(addprefix $(BUILD)/tests/test_,loader_facts graph_facts): \
     LINK += -Wl,--wrap=mf_arch_tensor
 # Its tokenizers are small: no digest has a name.
-$(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
+$(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_encoder_pre
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(PROGRAMS)/undecoded.o \

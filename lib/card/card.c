@@ -8,7 +8,7 @@
 
 #include "lib/base/str.h"
 #include "lib/base/text.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 #include "lib/folder/sidecar.h"
 #include "lib/model/nearby.h"
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/card/card.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 

@@ -8,7 +8,7 @@
  */
 #include "lib/base/text.h"
 #include "lib/card/card.h"
-#include "lib/card/yaml.h"
+#include "lib/yaml/yaml.h"
 #include "lib/folder/sidecar.h"
 #include "lib/model/nearby.h"
 

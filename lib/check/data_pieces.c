@@ -27,7 +27,7 @@ static void scan_tensor(const struct data_scanner *scanner,
     bool big_endian = scanner->index->kind.byte_order == MF_BIG_ENDIAN;
     enum mf_type type = (enum mf_type)piece->record->type;
     size_t head = head_size(piece);
-    struct mf_found *values = &piece->found.values;
+    struct mf_scan_found *values = &piece->found.values;
     uint64_t count, before = piece->done / mf_scan_stride(type);
 
     piece->found.nonzero = mf_scan_any(bytes, piece->size);
@@ -119,7 +119,7 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
 static void add_found(struct mf_data_found *sum,
                       const struct mf_data_found *found)
 {
-    struct mf_found *values = &sum->values;
+    struct mf_scan_found *values = &sum->values;
 
     if (values->bad == 0)
         values->first_bad = found->values.first_bad;

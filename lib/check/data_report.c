@@ -16,7 +16,7 @@ static void report_bad(struct mf_index *index, const struct mf_record *record,
                        enum mf_severity severity)
 {
     enum mf_type type = (enum mf_type)record->type;
-    const struct mf_found *values = &found->values;
+    const struct mf_scan_found *values = &found->values;
     struct mf_scan_kind kind = mf_scan_kind(type);
 
     if (found->bad_scale)
@@ -36,7 +36,7 @@ static void report_bad(struct mf_index *index, const struct mf_record *record,
 
 static void report_extreme(struct mf_index *index,
                            const struct mf_record *record,
-                           const struct mf_found *values)
+                           const struct mf_scan_found *values)
 {
     enum mf_type type = (enum mf_type)record->type;
     size_t stride = mf_scan_stride(type);

@@ -9,7 +9,7 @@
 #include "lib/model/model.h"
 
 struct mf_data_found {
-    struct mf_found values;
+    struct mf_scan_found values;
     bool nonzero;   /* a byte is not zero */
     bool bad_scale; /* of the whole tensor */
     uint64_t same;  /* rows, if all of them are the same; else 0 */

@@ -135,7 +135,7 @@ static unsigned judge_block(enum mf_type type, bool big_endian,
  * two, they do not say. */
 static bool count_fast(const struct mf_isa *isa, const struct scan *scan,
                        bool big_endian, const uint8_t *bytes, size_t blocks,
-                       struct mf_found *out)
+                       struct mf_scan_found *out)
 {
     struct mf_outside outside;
 
@@ -155,11 +155,11 @@ static bool count_fast(const struct mf_isa *isa, const struct scan *scan,
 
 static void count_slowly(enum mf_type type, bool big_endian,
                          const uint8_t *bytes, size_t blocks,
-                         struct mf_found *out)
+                         struct mf_scan_found *out)
 {
     size_t stride = mf_scan_stride(type);
 
-    *out = (struct mf_found){ .bad = 0 };
+    *out = (struct mf_scan_found){ .bad = 0 };
     for (size_t i = 0; i < blocks; i++) {
         unsigned found = judge_block(type, big_endian, bytes + i * stride);
 
@@ -172,13 +172,13 @@ static void count_slowly(enum mf_type type, bool big_endian,
 }
 
 void mf_scan_all(const struct mf_isa *isa, enum mf_type type, bool big_endian,
-                 const uint8_t *bytes, size_t size, struct mf_found *out)
+                 const uint8_t *bytes, size_t size, struct mf_scan_found *out)
 {
     const struct scan *scan = &scans[type];
     size_t stride = mf_scan_stride(type);
 
     assert(size % stride == 0);
-    *out = (struct mf_found){ .bad = 0 };
+    *out = (struct mf_scan_found){ .bad = 0 };
     if (scan->width == 0 && stride == 1)
         return; /* integers */
     if (!count_fast(isa, scan, big_endian, bytes, size / stride, out))
@@ -188,7 +188,7 @@ void mf_scan_all(const struct mf_isa *isa, enum mf_type type, bool big_endian,
 size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count)
 {
-    struct mf_found found;
+    struct mf_scan_found found;
 
     mf_scan_all(isa, type, big_endian, bytes, size, &found);
     *count = found.bad;

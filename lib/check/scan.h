@@ -21,7 +21,7 @@ size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count);
 
 /* What is wrong with the values in some bytes of a tensor. */
-struct mf_found {
+struct mf_scan_found {
     uint64_t bad, first_bad; /* NaN, infinite, no bool; the first in strides */
     uint64_t high, first_high; /* finite, but too large to compute with */
     uint64_t low;              /* scales of too few bits, but not zero */
@@ -29,7 +29,7 @@ struct mf_found {
 
 /* The same and more. */
 void mf_scan_all(const struct mf_isa *isa, enum mf_type type, bool big_endian,
-                 const uint8_t *bytes, size_t size, struct mf_found *out);
+                 const uint8_t *bytes, size_t size, struct mf_scan_found *out);
 
 /* Whether values of the type are weights: floats, or blocks with a scale; not
  * integers, bools and exponents. */

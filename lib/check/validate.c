@@ -16,7 +16,7 @@
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/shard_meta.h"
-#include "lib/vocab/template.h"
+#include "lib/vocab/templates.h"
 #include "lib/vocab/vocab.h"
 
 /* JSON has no infinity: there the number was out of range, and other readers

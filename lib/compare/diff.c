@@ -19,7 +19,7 @@ struct diff {
     size_t pair_count;
     struct mf_valued *valued; /* whose numbers are, likewise */
     size_t valued_count;
-    mf_found *found;
+    mf_diff_found *found;
     void *user;
 };
 

@@ -22,12 +22,12 @@ static inline bool mf_value_is_signed(enum mf_value_type type)
            type == MF_VALUE_I32 || type == MF_VALUE_I64;
 }
 
-typedef void mf_found(void *user, const struct mf_difference *difference);
+typedef void mf_diff_found(void *user, const struct mf_difference *difference);
 
 /* Reports differences between the metadata of models of two formats, which
  * belong to one env. */
 enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
-                               mf_found *found, void *user);
+                               mf_diff_found *found, void *user);
 
 /* The digest of an entry's value, however large: equal numbers have the same
  * digest if the entries' types have one width. */
@@ -40,7 +40,7 @@ struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */
     /* Sums of numbers that are decoded to more than floats: see wide.h.  The
      * worst and the count describe the deviation. */
-    struct mf_scaled error2, before2, after2, product;
+    struct mf_scaled_sum error2, before2, after2, product;
     struct mf_value_errors errors;
 };
 

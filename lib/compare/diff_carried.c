@@ -24,7 +24,7 @@ struct side {
 struct carried {
     struct side a, b;
     struct mf_digest *digest;
-    mf_found *found;
+    mf_diff_found *found;
     void *user;
 };
 
@@ -218,7 +218,7 @@ static enum mf_status compare(struct carried *carried)
 }
 
 enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
-                               mf_found *found, void *user)
+                               mf_diff_found *found, void *user)
 {
     struct carried carried = {
         .a.model = a, .b.model = b, .found = found, .user = user

@@ -157,7 +157,8 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
 
 /* ---- sums of pieces ---- */
 
-static void add_scaled(struct mf_scaled *sum, const struct mf_scaled *more)
+static void add_scaled(struct mf_scaled_sum *sum,
+                       const struct mf_scaled_sum *more)
 {
     mf_scaled_add(sum, more->value, more->exponent);
 }

@@ -176,14 +176,14 @@ static void add_slowly(struct mf_moments *sum, double *at, size_t count)
     mf_moments_join(sum, &batch);
 }
 
-void mf_moments_flush(struct mf_moments *sum, struct mf_batch *batch)
+void mf_moments_flush(struct mf_moments *sum, struct mf_moments_batch *batch)
 {
     if (batch->count < MF_MOMENTS_BATCH || !add_fast(sum, batch->at))
         add_slowly(sum, batch->at, batch->count);
     batch->count = 0;
 }
 
-void mf_moments_floats(struct mf_moments *sum, struct mf_batch *batch,
+void mf_moments_floats(struct mf_moments *sum, struct mf_moments_batch *batch,
                        const float *values, size_t count)
 {
     for (size_t i = 0, some; i < count; i += some) {
@@ -199,7 +199,7 @@ void mf_moments_floats(struct mf_moments *sum, struct mf_batch *batch,
     }
 }
 
-void mf_moments_doubles(struct mf_moments *sum, struct mf_batch *batch,
+void mf_moments_doubles(struct mf_moments *sum, struct mf_moments_batch *batch,
                         const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0, some; i < count; i += some) {

@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* value * 2^exponent */
-struct mf_scaled {
+struct mf_scaled_sum {
     double value;
     int exponent;
 };
@@ -45,7 +45,7 @@ static inline double mf_scaled_down(double number, int exponent)
     return exponent == 0 ? number : ldexp(number, -exponent);
 }
 
-static inline void mf_scaled_add(struct mf_scaled *sum, double value,
+static inline void mf_scaled_add(struct mf_scaled_sum *sum, double value,
                                  int exponent)
 {
     if (value == 0)
@@ -60,7 +60,8 @@ static inline void mf_scaled_add(struct mf_scaled *sum, double value,
 }
 
 /* The root of the sum, divided by a count. */
-static inline double mf_scaled_root(const struct mf_scaled *sum, double count)
+static inline double mf_scaled_root(const struct mf_scaled_sum *sum,
+                                    double count)
 {
     double root = sqrt(sum->value / count);
 

@@ -56,7 +56,7 @@ struct measurement {
 
 /* The rows in the buffer, of which the first is row `row`. */
 static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
-                               struct mf_batch *batch, uint64_t row,
+                               struct mf_moments_batch *batch, uint64_t row,
                                size_t rows)
 {
     const struct mf_recoding *recoding = &piece->recoding;
@@ -94,7 +94,7 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     uint64_t head = mf_record_data(measurement->model, piece->record);
     uint64_t start = head + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
-    struct mf_batch batch = { .count = 0 };
+    struct mf_moments_batch batch = { .count = 0 };
 
     mf_worker_at(worker, piece->record->name);
     piece->sums = NO_SUMS;

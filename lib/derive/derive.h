@@ -82,13 +82,13 @@ const struct mf_derived *mf_derive_swap(const struct mf_derivation *,
                                         uint32_t a, uint32_t b);
 
 /* count of the dimension, each step after the other, from one on. */
-struct mf_slice {
+struct mf_derived_slice {
     uint32_t axis;
     uint64_t from, count, step; /* step 0: 1 */
 };
 const struct mf_derived *mf_derive_slice(const struct mf_derivation *,
                                          const struct mf_derived *node,
-                                         struct mf_slice slice);
+                                         struct mf_derived_slice slice);
 
 /* One after the other along a dimension; nodes of one type, equal in all other
  * dimensions. */

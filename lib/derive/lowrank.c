@@ -393,7 +393,8 @@ bool mf_lowrank_swap(const struct mf_derivation *d,
 }
 
 bool mf_lowrank_slice(const struct mf_derivation *d,
-                      const struct mf_derived *node, struct mf_slice slice,
+                      const struct mf_derived *node,
+                      struct mf_derived_slice slice,
                       const struct mf_derived **out)
 {
     const struct lowrank *lowrank = lowrank_of(node);

@@ -17,7 +17,8 @@ bool mf_lowrank_swap(const struct mf_derivation *d,
                      const struct mf_derived *node, uint32_t a, uint32_t b,
                      const struct mf_derived **out);
 bool mf_lowrank_slice(const struct mf_derivation *d,
-                      const struct mf_derived *node, struct mf_slice slice,
+                      const struct mf_derived *node,
+                      struct mf_derived_slice slice,
                       const struct mf_derived **out);
 bool mf_lowrank_join(const struct mf_derivation *d, uint32_t axis,
                      const struct mf_derived *const *nodes, size_t count,

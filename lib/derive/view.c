@@ -21,7 +21,7 @@ struct layout {
 
 static bool is_plain(const struct mf_derived *node, size_t *record)
 {
-    const struct mf_view *view = (const struct mf_view *)node;
+    const struct mf_derived_view *view = (const struct mf_derived_view *)node;
 
     return view->offset == 0 && node->count == view->below->count &&
            (view->rank == 0 ||
@@ -47,7 +47,7 @@ static void pack(struct layout *layout)
 static struct layout layout_of(const struct mf_derived *node)
 {
     struct layout layout = { .below = node, .shape = mf_derived_shape(node) };
-    const struct mf_view *view = (const struct mf_view *)node;
+    const struct mf_derived_view *view = (const struct mf_derived_view *)node;
     uint32_t axis = 0;
     uint64_t left = 1, stride = 0;
 
@@ -102,7 +102,7 @@ static const struct mf_derived *make(const struct mf_derivation *d,
 {
     struct mf_axis axis[MF_DERIVED_RANK];
     uint32_t rank = simplify(layout, axis);
-    struct mf_view *view =
+    struct mf_derived_view *view =
         mf_derived_new(d, sizeof(*view) + rank * sizeof(*axis), &view_ops,
                        (enum mf_type)layout->below->type, &layout->shape);
 
@@ -224,7 +224,7 @@ const struct mf_derived *mf_derive_swap(const struct mf_derivation *d,
 
 const struct mf_derived *mf_derive_slice(const struct mf_derivation *d,
                                          const struct mf_derived *node,
-                                         struct mf_slice slice)
+                                         struct mf_derived_slice slice)
 {
     struct layout layout = layout_of(node);
     uint64_t step = slice.step > 0 ? slice.step : 1, last;

@@ -13,7 +13,7 @@ struct mf_axis {
 
 /* Element (i, j, ...) is element offset + i * stride + j * stride + ... of
  * the node below, whose own elements count row by row. */
-struct mf_view {
+struct mf_derived_view {
     struct mf_derived node;
     const struct mf_derived *below;
     uint64_t offset;

@@ -24,7 +24,7 @@
 
 /* Elements of a view: count[i] along axis i. */
 struct box {
-    const struct mf_view *view;
+    const struct mf_derived_view *view;
     uint32_t rank;
     uint64_t from;                    /* its first element, in the node below */
     uint64_t count[MF_DERIVED_RANK];  /* along each axis */
@@ -33,7 +33,7 @@ struct box {
     uint64_t at[MF_DERIVED_RANK];     /* stride in the room */
 };
 
-static size_t element_size(const struct mf_view *view)
+static size_t element_size(const struct mf_derived_view *view)
 {
     return mf_types[view->node.type].bytes;
 }
@@ -253,8 +253,9 @@ static bool read_runs(const struct box *box, uint8_t *into,
 
 /* `count` places of the axis, from the place on that begins at element `from`
  * of the node below, and all of the axes after it. */
-static bool read_box(const struct mf_view *view, uint32_t axis, uint64_t from,
-                     uint64_t count, uint8_t *into, struct mf_derived_room room)
+static bool read_box(const struct mf_derived_view *view, uint32_t axis,
+                     uint64_t from, uint64_t count, uint8_t *into,
+                     struct mf_derived_room room)
 {
     struct box box = { .view = view, .from = from };
     uint64_t to = 1;
@@ -275,8 +276,9 @@ static bool read_box(const struct mf_view *view, uint32_t axis, uint64_t from,
  * and one at the start of another row; and so for the rows that are cut, axis
  * by axis.  Reads the longest box that begins with the first of them; returns
  * its elements, 0 where it cannot be read. */
-static uint64_t read_some(const struct mf_view *view, struct mf_span elements,
-                          uint8_t *into, struct mf_derived_room room)
+static uint64_t read_some(const struct mf_derived_view *view,
+                          struct mf_span elements, uint8_t *into,
+                          struct mf_derived_room room)
 {
     uint64_t below = view->node.count, first = elements.offset, from, count;
     uint32_t axis = 0;
@@ -298,7 +300,7 @@ static uint64_t read_some(const struct mf_view *view, struct mf_span elements,
 bool mf_view_read(const struct mf_derived *node, struct mf_span elements,
                   uint8_t *into, struct mf_derived_room room)
 {
-    const struct mf_view *view = (const struct mf_view *)node;
+    const struct mf_derived_view *view = (const struct mf_derived_view *)node;
 
     if (view->rank == 0) /* one element */
         return mf_derived_read(view->below,

@@ -10,7 +10,7 @@
 
 #include "lib/folder/folder.h"
 #include "lib/json/json_walk.h"
-#include "lib/vocab/template.h"
+#include "lib/vocab/templates.h"
 
 #define TEMPLATES_MAX 16 /* publishers have up to four */
 #define PIECE         1024

@@ -102,7 +102,7 @@ enum mf_type mf_hub_bare_type(const struct mf_hub_bare *bare,
                                         .rank = rank,
                                         .forced = MF_TYPE_UNKNOWN };
     uint64_t slowest_first[4];
-    struct mf_named named;
+    struct mf_named_tensor named;
 
     assert(rank <= 4);
     for (uint32_t i = 0; i < rank; i++)

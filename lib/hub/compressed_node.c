@@ -218,7 +218,7 @@ static const struct mf_derived *pack_row(const struct mf_derivation *d,
                                          unsigned bits, uint64_t count)
 {
     uint64_t dim[2] = { node->dim[0], node->dim[1] };
-    struct mf_slice slice = { .axis = 1, .count = count };
+    struct mf_derived_slice slice = { .axis = 1, .count = count };
 
     if (!mf_mul(dim[1], 32 / bits, &dim[1]))
         return misfit(d, "it is too large");
@@ -233,7 +233,7 @@ static const struct mf_derived *pack_zero(const struct mf_derivation *d,
                                           unsigned bits, uint64_t rows)
 {
     uint64_t dim[2] = { node->dim[0], node->dim[1] };
-    struct mf_slice slice = { .axis = 0, .count = rows };
+    struct mf_derived_slice slice = { .axis = 0, .count = rows };
 
     if (!is_matrix(node, MF_TYPE_I32))
         return misfit(d, "its zeros are not a matrix of integers");

@@ -37,8 +37,8 @@ const struct mf_node *mf_call_token_rows(struct mf_eval *eval,
         recipe->lacks_tokens = true;
         return mf_eval_int(eval, -1); /* all rows */
     }
-    if (mf_vocab_rows(recipe->model, recipe->arena, recipe->config, &rows) !=
-        MF_OK)
+    if (mf_tokenizer_rows(recipe->model, recipe->arena, recipe->config,
+                          &rows) != MF_OK)
         return mf_eval_value(eval, NULL);
     return mf_eval_int(eval, (int64_t)(rows & INT64_MAX));
 }
@@ -63,16 +63,16 @@ const struct mf_node *mf_call_json(struct mf_eval *eval,
 /* As expressions call it. */
 static struct mf_str name_of(const struct mf_recipe *recipe,
                              const struct mf_record *record,
-                             char out[MF_HUB_NAME_MAX + 1])
+                             char out[MF_TENSOR_NAME_MAX + 1])
 {
     struct mf_str name = { record->name, record->name_size };
-    struct mf_named named;
+    struct mf_named_tensor named;
 
     if (!recipe->naming ||
         !mf_naming_find(recipe->naming, MF_NAMING_BLOCKS, name, &named))
         return name;
-    return (struct mf_str){ out,
-                            mf_naming_put(&named, out, MF_HUB_NAME_MAX + 1) };
+    return (struct mf_str){ out, mf_naming_put(&named, out,
+                                               MF_TENSOR_NAME_MAX + 1) };
 }
 
 /* Whether the name of any tensor contains the text. */
@@ -80,7 +80,7 @@ const struct mf_node *mf_call_tensor(struct mf_eval *eval,
                                      const struct mf_node *const *argument)
 {
     const struct mf_index *index = &eval->recipe->model->index;
-    char name[MF_HUB_NAME_MAX + 1];
+    char name[MF_TENSOR_NAME_MAX + 1];
 
     for (size_t i = 0; i < index->tensor_count; i++)
         if (mf_str_holds(name_of(eval->recipe, &index->tensor[i], name),
@@ -117,7 +117,7 @@ static const struct mf_record *find_tensor(const struct mf_recipe *recipe,
                                            struct mf_str name, size_t *at)
 {
     const struct mf_index *index = &recipe->model->index;
-    char text[MF_HUB_NAME_MAX + 1];
+    char text[MF_TENSOR_NAME_MAX + 1];
 
     for (*at = 0; *at < index->tensor_count; ++*at)
         if (mf_str_same(name_of(recipe, &index->tensor[*at], text), name))

@@ -202,9 +202,9 @@ static bool holds(struct mf_str text, struct mf_str part)
 
 /* ---- new names ---- */
 
-bool mf_hub_name_add(struct mf_hub_name *name, struct mf_str text)
+bool mf_tensor_name_add(struct mf_tensor_name *name, struct mf_str text)
 {
-    if (text.size > MF_HUB_NAME_MAX - name->size)
+    if (text.size > MF_TENSOR_NAME_MAX - name->size)
         return false;
     if (text.size > 0)
         memcpy(name->at + name->size, text.at, text.size);
@@ -214,42 +214,43 @@ bool mf_hub_name_add(struct mf_hub_name *name, struct mf_str text)
 }
 
 bool mf_glob_make(struct mf_str pattern, const struct mf_glob_match *match,
-                  struct mf_hub_name *out)
+                  struct mf_tensor_name *out)
 {
     size_t texts = 0, numbers = 0, choices = 0;
     bool fits = true;
 
-    *out = (struct mf_hub_name){ .size = 0 };
+    *out = (struct mf_tensor_name){ .size = 0 };
     for (size_t i = 0; fits && i < pattern.size; i++) {
         char c = pattern.at[i];
 
         if (c == '*' && texts < match->text_count)
-            fits = mf_hub_name_add(out, match->text[texts++]);
+            fits = mf_tensor_name_add(out, match->text[texts++]);
         else if (c == '#' && numbers < match->digits_count)
-            fits = mf_hub_name_add(out, match->digits[numbers++]);
+            fits = mf_tensor_name_add(out, match->digits[numbers++]);
         else if (c == '$' && choices < match->choice_count)
-            fits = mf_hub_name_add(out, match->choice[choices++]);
+            fits = mf_tensor_name_add(out, match->choice[choices++]);
         else
-            fits = mf_hub_name_add(out, (struct mf_str){ &pattern.at[i], 1 });
+            fits =
+                mf_tensor_name_add(out, (struct mf_str){ &pattern.at[i], 1 });
     }
     return fits;
 }
 
-bool mf_hub_name_replace(struct mf_hub_name *name, struct mf_str old,
+bool mf_hub_name_replace(struct mf_tensor_name *name, struct mf_str old,
                          struct mf_str new)
 {
-    struct mf_hub_name out = { .size = 0 };
+    struct mf_tensor_name out = { .size = 0 };
     size_t at = 0;
     bool fits = true;
 
-    if (!holds(mf_hub_name_text(name), old))
+    if (!holds(mf_tensor_name_text(name), old))
         return true;
     while (fits && at < name->size) {
         struct mf_str rest = { name->at + at, name->size - at };
         bool here = begins(rest, old);
 
-        fits =
-            mf_hub_name_add(&out, here ? new : (struct mf_str){ rest.at, 1 });
+        fits = mf_tensor_name_add(&out,
+                                  here ? new : (struct mf_str){ rest.at, 1 });
         at += here ? old.size : 1;
     }
     *name = out;

@@ -33,27 +33,28 @@ bool mf_glob_fits(struct mf_str pattern, struct mf_str name,
 size_t mf_glob_choices(struct mf_str pattern, size_t nth);
 struct mf_str mf_glob_choice(struct mf_str pattern, size_t nth, size_t choice);
 
-#define MF_HUB_NAME_MAX 255 /* bytes of a tensor's name */
+#define MF_TENSOR_NAME_MAX 255 /* bytes of a tensor's name */
 
-struct mf_hub_name {
-    char at[MF_HUB_NAME_MAX + 1]; /* terminated */
+struct mf_tensor_name {
+    char at[MF_TENSOR_NAME_MAX + 1]; /* terminated */
     size_t size;
 };
 
-static inline struct mf_str mf_hub_name_text(const struct mf_hub_name *name)
+static inline struct mf_str
+mf_tensor_name_text(const struct mf_tensor_name *name)
 {
     return (struct mf_str){ name->at, name->size };
 }
 
 /* False where it does not fit. */
-bool mf_hub_name_add(struct mf_hub_name *name, struct mf_str text);
+bool mf_tensor_name_add(struct mf_tensor_name *name, struct mf_str text);
 
 /* Makes a new name, whose template has nothing in brackets. */
 bool mf_glob_make(struct mf_str pattern, const struct mf_glob_match *match,
-                  struct mf_hub_name *out);
+                  struct mf_tensor_name *out);
 
 /* Replaces every occurrence; false where the result does not fit. */
-bool mf_hub_name_replace(struct mf_hub_name *name, struct mf_str old,
+bool mf_hub_name_replace(struct mf_tensor_name *name, struct mf_str old,
                          struct mf_str new);
 
 #endif

@@ -141,12 +141,13 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
     const struct mf_node *size =
         mf_recipe_field(&hub->recipe, (struct mf_str){ "vocab_size", 10 });
     struct mf_arena *arena = &hub->draft->arena;
-    struct mf_vocab_request *request = mf_arena_take(arena, sizeof(*request));
+    struct mf_tokenizer_request *request =
+        mf_arena_take(arena, sizeof(*request));
     int64_t number;
 
     if (!request)
         return failed(hub);
-    *request = (struct mf_vocab_request){
+    *request = (struct mf_tokenizer_request){
         .env = hub->env,
         .model = hub->model,
         .arena = arena,
@@ -313,7 +314,7 @@ static enum mf_status put_name(const struct mf_hub *hub,
     const struct mf_hub_options *options = hub->options;
     struct mf_arena *arena = &hub->draft->arena;
     struct mf_name_parts parts = names->parts;
-    struct mf_hub_name *out = options->name;
+    struct mf_hub_file_name *out = options->name;
     bool vocab = options->vocab_only && !options->mtp_only;
 
     if (options->vocab_only || options->mtp_only || options->projector)

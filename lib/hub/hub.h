@@ -38,7 +38,7 @@
 
 /* What the converter calls the file where nobody else does; in the draft's
  * arena. */
-struct mf_hub_name {
+struct mf_hub_file_name {
     const char *prefix; /* "mtp-", or "" */
     struct mf_str stem; /* after that, without a suffix */
     const char *type;   /* that matrices have, in upper case: "BF16" */
@@ -71,7 +71,7 @@ struct mf_hub_options {
     bool facts; /* of mf_hub_outline: no more than mf_model_fact knows, without
                    reading data of tensors or of the tokenizer */
     /* If not NULL, only the name is wanted: the draft lacks most keys. */
-    struct mf_hub_name *name;
+    struct mf_hub_file_name *name;
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a

@@ -189,7 +189,8 @@ static bool next_number(struct mf_str name, size_t *at, struct mf_str *out)
 }
 
 static bool find_base(const struct mf_naming_arch *arch, uint64_t blocks,
-                      struct mf_str name, bool in_hf, struct mf_named *out)
+                      struct mf_str name, bool in_hf,
+                      struct mf_named_tensor *out)
 {
     char text[NAME_MAX_SIZE];
     struct mf_str number;
@@ -218,7 +219,7 @@ static bool find_base(const struct mf_naming_arch *arch, uint64_t blocks,
 }
 
 bool mf_naming_find(const struct mf_naming_arch *arch, uint64_t blocks,
-                    struct mf_str name, struct mf_named *out)
+                    struct mf_str name, struct mf_named_tensor *out)
 {
     static const struct {
         const char *text;
@@ -242,7 +243,8 @@ bool mf_naming_find(const struct mf_naming_arch *arch, uint64_t blocks,
     return false;
 }
 
-size_t mf_naming_put(const struct mf_named *named, char *out, size_t room)
+size_t mf_naming_put(const struct mf_named_tensor *named, char *out,
+                     size_t room)
 {
     const char *name = &mf_naming_text[mf_naming_tensors[named->tensor].name];
     const char *number = strchr(name, '#');
@@ -258,7 +260,7 @@ size_t mf_naming_put(const struct mf_named *named, char *out, size_t room)
     return size < 0 ? 0 : (size_t)size;
 }
 
-unsigned mf_naming_flags(const struct mf_named *named)
+unsigned mf_naming_flags(const struct mf_named_tensor *named)
 {
     return mf_naming_tensors[named->tensor].flags;
 }

@@ -16,7 +16,7 @@
 #define MF_NAMING_BLOCKS 4096
 
 /* A tensor of an architecture. */
-struct mf_named {
+struct mf_named_tensor {
     size_t tensor;        /* row of the table */
     int32_t block;        /* -1: its name has no number */
     struct mf_str suffix; /* ".weight", ".bias" or "": a part of the name */
@@ -29,15 +29,16 @@ const struct mf_naming_arch *mf_naming_arch_find(struct mf_str name);
  * may also end with ".scale".  False where the architecture, with so many
  * blocks, has no such tensor. */
 bool mf_naming_find(const struct mf_naming_arch *arch, uint64_t blocks,
-                    struct mf_str name, struct mf_named *out);
+                    struct mf_str name, struct mf_named_tensor *out);
 
 /* The tensor of the architecture with this name in GGUF, "#" for the block;
  * SIZE_MAX: it has none. */
 size_t mf_naming_tensor(const struct mf_naming_arch *arch, struct mf_str name);
 
 /* Puts the name in GGUF, cut if need be and terminated; returns its bytes. */
-size_t mf_naming_put(const struct mf_named *named, char *out, size_t room);
+size_t mf_naming_put(const struct mf_named_tensor *named, char *out,
+                     size_t room);
 
-unsigned mf_naming_flags(const struct mf_named *named);
+unsigned mf_naming_flags(const struct mf_named_tensor *named);
 
 #endif

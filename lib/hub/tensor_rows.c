@@ -81,7 +81,7 @@ bool mf_tensor_step_check(struct mf_recipe *recipe,
 
 /* Adds a piece of a template to the name. */
 static bool take_piece(struct reading *reading, struct mf_code *code,
-                       struct mf_hub_name *name, int64_t *plus)
+                       struct mf_tensor_name *name, int64_t *plus)
 {
     enum mf_code_piece kind = (enum mf_code_piece)mf_code_byte(code);
     struct mf_str text;
@@ -100,7 +100,7 @@ static bool take_piece(struct reading *reading, struct mf_code *code,
         snprintf(digits, sizeof(digits), "%" PRId64, number);
         text = (struct mf_str){ digits, strlen(digits) };
     }
-    fits = mf_hub_name_add(name, text);
+    fits = mf_tensor_name_add(name, text);
     assert(fits); /* rows have no longer ones */
     (void)fits;
     return true;
@@ -111,7 +111,7 @@ static bool take_piece(struct reading *reading, struct mf_code *code,
 static struct mf_str take_template(struct reading *reading,
                                    struct mf_code *code, int64_t *plus)
 {
-    struct mf_hub_name out = { .size = 0 };
+    struct mf_tensor_name out = { .size = 0 };
     char *copy;
 
     for (unsigned left = mf_code_byte(code); left > 0; left--)

@@ -109,6 +109,6 @@ bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,
 /* Makes a name of a template.  False where it is too long. */
 bool mf_tensor_row_name(struct mf_str to, int64_t plus,
                         const struct mf_glob_match *match,
-                        struct mf_hub_name *out);
+                        struct mf_tensor_name *out);
 
 #endif

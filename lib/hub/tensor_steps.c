@@ -183,7 +183,7 @@ static const struct mf_derived *slice_of(struct mf_derivation *derive,
 {
     return mf_derive_slice(
         derive, node,
-        (struct mf_slice){
+        (struct mf_derived_slice){
             .axis = axis, .from = from, .count = count, .step = step });
 }
 

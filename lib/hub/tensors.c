@@ -76,7 +76,7 @@ static enum mf_status too_long(struct mf_tensor_work *work, struct mf_str name)
 {
     return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "the name of tensor '%s' has more than %d bytes",
-                   mf_quote(name).text, MF_HUB_NAME_MAX);
+                   mf_quote(name).text, MF_TENSOR_NAME_MAX);
 }
 
 /* The first part between dots that is a number. */
@@ -105,11 +105,11 @@ static bool rename_tensor(struct mf_tensor_work *work,
                           const struct mf_tensor_row *row)
 {
     struct mf_glob_match match;
-    struct mf_hub_name name;
+    struct mf_tensor_name name;
 
     if (row->kind == MF_ROW_REPLACE)
         return mf_hub_name_replace(&work->name, row->pattern, row->to);
-    if (!mf_tensor_row_fits(row, mf_hub_name_text(&work->name), &match))
+    if (!mf_tensor_row_fits(row, mf_tensor_name_text(&work->name), &match))
         return true;
     if (!mf_tensor_row_name(row->to, row->plus, &match, &name))
         return false;
@@ -125,18 +125,18 @@ enum mf_status mf_tensor_filter(struct mf_tensor_work *work,
 
     *skipped = false;
     work->name.size = 0;
-    if (!mf_hub_name_add(&work->name, name))
+    if (!mf_tensor_name_add(&work->name, name))
         return too_long(work, name);
     for (const struct mf_tensor_row *row = work->rows.first; row && !*skipped;
          row = row->next) {
         if (row->kind == MF_ROW_SKIP)
-            *skipped =
-                mf_tensor_row_fits(row, mf_hub_name_text(&work->name), &match);
+            *skipped = mf_tensor_row_fits(row, mf_tensor_name_text(&work->name),
+                                          &match);
         else if ((row->kind == MF_ROW_RENAME || row->kind == MF_ROW_REPLACE) &&
                  !rename_tensor(work, row))
             return too_long(work, name);
     }
-    work->bid = block_of(mf_hub_name_text(&work->name));
+    work->bid = block_of(mf_tensor_name_text(&work->name));
     return MF_OK;
 }
 
@@ -156,11 +156,11 @@ static enum mf_status find_use(struct mf_tensor_work *work, size_t record)
     name = mf_compressed_name(&work->compressed, record);
     if (work->hub->decode && !work->compressed.mxfp4)
         work->use = MF_COMPRESSED_LATER;
-    if (mf_str_ends(mf_hub_name_text(&work->name), name.from)) {
+    if (mf_str_ends(mf_tensor_name_text(&work->name), name.from)) {
         work->name.size -= strlen(name.from);
-        if (!mf_hub_name_add(&work->name,
-                             (struct mf_str){ name.to, strlen(name.to) }))
-            return too_long(work, mf_hub_name_text(&work->name));
+        if (!mf_tensor_name_add(&work->name,
+                                (struct mf_str){ name.to, strlen(name.to) }))
+            return too_long(work, mf_tensor_name_text(&work->name));
     }
     return MF_OK;
 }
@@ -217,7 +217,7 @@ static enum mf_status convert_as(struct mf_tensor_work *work, size_t record,
     struct mf_str name =
         work->use == MF_COMPRESSED_PLAIN
             ? (struct mf_str){ tensor->name, tensor->name_size }
-            : mf_hub_name_text(&work->name);
+            : mf_tensor_name_text(&work->name);
 
     if (node && work->hub->lora && !work->hub->lora->adapter.gguf)
         node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
@@ -229,7 +229,7 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
 {
     const struct mf_compressed *compressed = &work->compressed;
 
-    work->derive.name = mf_hub_name_text(&work->name);
+    work->derive.name = mf_tensor_name_text(&work->name);
     if (work->use == MF_COMPRESSED_PLAIN)
         return convert_as(
             work, record,
@@ -245,7 +245,7 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
 /* Weights that the converter puts after all others. */
 static enum mf_status convert_later(struct mf_tensor_work *work, size_t record)
 {
-    work->derive.name = mf_hub_name_text(&work->name);
+    work->derive.name = mf_tensor_name_text(&work->name);
     return work->use == MF_COMPRESSED_LATER
                ? convert_as(work, record,
                             mf_compressed_floats(&work->compressed,

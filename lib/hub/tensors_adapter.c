@@ -76,7 +76,7 @@ static enum mf_status convert_pair(struct mf_tensor_work *work, uint32_t i)
     struct mf_lora *lora = work->hub->adapter;
     size_t before = work->hub->draft->tensor_count;
     const struct mf_derived *a, *b, *pair;
-    bool head = mf_str_is(mf_hub_name_text(&work->name), "lm_head.weight");
+    bool head = mf_str_is(mf_tensor_name_text(&work->name), "lm_head.weight");
 
     if (lora->adapter.entry[i].used)
         return MF_OK;
@@ -110,7 +110,7 @@ static enum mf_status convert(struct mf_tensor_work *work, bool pairs)
             (entry->part == MF_ADAPTER_A || entry->part == MF_ADAPTER_B))
             continue;
         status = mf_tensor_filter(work, &named, &skipped);
-        work->derive.name = mf_hub_name_text(&work->name);
+        work->derive.name = mf_tensor_name_text(&work->name);
         if (status == MF_OK && !skipped)
             status = pairs ? convert_pair(work, at) : convert_whole(work, at);
     }

@@ -40,8 +40,8 @@ static enum mf_status add_scales(struct mf_tensor_work *work,
                                  struct mf_str name, const char *word,
                                  const float *values, size_t count)
 {
-    char text[MF_HUB_NAME_MAX + 16];
-    struct mf_named named;
+    char text[MF_TENSOR_NAME_MAX + 16];
+    struct mf_named_tensor named;
     size_t size;
 
     if (!mf_naming_find(work->arch, work->blocks, name, &named))
@@ -180,8 +180,8 @@ static enum mf_status add_weights(struct mf_tensor_work *work,
                                   const struct mf_derived *node,
                                   const struct mf_compressed_scales scales[2])
 {
-    struct mf_hub_name name = work->name;
-    struct mf_str text = mf_hub_name_text(&name);
+    struct mf_tensor_name name = work->name;
+    struct mf_str text = mf_tensor_name_text(&name);
 
     if (mf_tensor_flow(work, work->rows.first, &name, node) != MF_OK)
         return mf_work_failed(work);
@@ -207,7 +207,7 @@ static enum mf_status add_nvfp4(struct mf_tensor_work *work, size_t record)
 
     if (work->use != MF_COMPRESSED_FIRST)
         return MF_OK;
-    work->derive.name = mf_hub_name_text(&work->name);
+    work->derive.name = mf_tensor_name_text(&work->name);
     node = mf_compressed_node(&work->compressed, &work->derive, record);
     if (!node)
         return mf_work_failed(work);
@@ -215,7 +215,7 @@ static enum mf_status add_nvfp4(struct mf_tensor_work *work, size_t record)
         if (!mf_compressed_scales(&work->compressed, &work->derive, record,
                                   i == 1, &scales[i]))
             return mf_work_failed(work);
-    return mf_glob_fits(pattern, mf_hub_name_text(&work->name), &match)
+    return mf_glob_fits(pattern, mf_tensor_name_text(&work->name), &match)
                ? add_expert(blocks, &match, node, scales)
                : add_weights(work, node, scales);
 }
@@ -226,7 +226,7 @@ static enum mf_status add_mxfp4(struct mf_tensor_work *work, size_t record)
 
     if (work->use != MF_COMPRESSED_FIRST)
         return MF_OK;
-    work->derive.name = mf_hub_name_text(&work->name);
+    work->derive.name = mf_tensor_name_text(&work->name);
     node = mf_compressed_node(&work->compressed, &work->derive, record);
     if (node && work->hub->decode)
         node = mf_derive_decoded(&work->derive, node);

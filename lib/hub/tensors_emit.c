@@ -46,25 +46,25 @@ static size_t part_of(const struct mf_tensor_work *work,
     return SIZE_MAX;
 }
 
-static bool is_bias(const struct mf_named *named)
+static bool is_bias(const struct mf_named_tensor *named)
 {
     return mf_str_is(named->suffix, ".bias");
 }
 
-static bool is_weight(const struct mf_named *named)
+static bool is_weight(const struct mf_named_tensor *named)
 {
     return mf_str_is(named->suffix, ".weight");
 }
 
 static enum mf_status note_qkv(struct mf_tensor_work *work, size_t record)
 {
-    struct mf_named named;
+    struct mf_named_tensor named;
     size_t part;
 
     (void)record;
     if (work->use == MF_COMPRESSED_FIRST || /* its blocks are kept */
-        !mf_naming_find(work->arch, work->blocks, mf_hub_name_text(&work->name),
-                        &named) ||
+        !mf_naming_find(work->arch, work->blocks,
+                        mf_tensor_name_text(&work->name), &named) ||
         named.block < 0 || (!is_weight(&named) && !is_bias(&named)))
         return MF_OK;
     part = part_of(work, &joined_qkv, named.tensor);
@@ -86,7 +86,7 @@ enum mf_status mf_tensor_find_qkv(struct mf_tensor_work *work)
 
 /* All three weights of the block are there, and all biases or none. */
 static bool joins_qkv(const struct mf_tensor_work *work,
-                      const struct mf_named *named)
+                      const struct mf_named_tensor *named)
 {
     unsigned has;
 
@@ -118,8 +118,8 @@ static enum mf_type forced_by_rows(const struct mf_tensor_work *work,
         bool gguf = row->kind == MF_ROW_GGUF_TYPE;
 
         if ((gguf || row->kind == MF_ROW_TYPE) &&
-            mf_tensor_row_fits(row, gguf ? name : mf_hub_name_text(&work->name),
-                               &match))
+            mf_tensor_row_fits(
+                row, gguf ? name : mf_tensor_name_text(&work->name), &match))
             return type_of_row(row->type, work->hub->type);
     }
     return MF_TYPE_UNKNOWN;
@@ -139,8 +139,8 @@ static enum mf_type forced_type(const struct mf_tensor_work *work,
 /* The flags of a tensor count where the number of its block is the first one
  * in its name in the folder.  named NULL: it has none. */
 static enum mf_type type_of(const struct mf_tensor_work *work,
-                            const struct mf_named *named, struct mf_str name,
-                            const struct mf_derived *node)
+                            const struct mf_named_tensor *named,
+                            struct mf_str name, const struct mf_derived *node)
 {
     bool counts = named && named->block == work->bid && is_weight(named);
     unsigned flags = counts ? mf_naming_flags(named) : 0;
@@ -211,7 +211,7 @@ static enum mf_status refuse_part(struct mf_tensor_work *work,
 static enum mf_status add_half(struct mf_tensor_work *work, struct mf_str name,
                                const char *end, const struct mf_derived *node)
 {
-    char text[MF_HUB_NAME_MAX + 16];
+    char text[MF_TENSOR_NAME_MAX + 16];
     struct mf_outtype_tensor tensor = { .name = { text, 0 } };
 
     tensor.name.size = (size_t)snprintf(text, sizeof(text), "%.*s%s",
@@ -252,7 +252,7 @@ static enum mf_status add_pair(struct mf_tensor_work *work, struct mf_str name,
 
 /* named NULL: the name is not one that the table has. */
 static enum mf_status add_named(struct mf_tensor_work *work,
-                                const struct mf_named *named,
+                                const struct mf_named_tensor *named,
                                 struct mf_str name,
                                 const struct mf_derived *node)
 {
@@ -275,10 +275,10 @@ static enum mf_status add_named(struct mf_tensor_work *work,
 }
 
 static enum mf_status add(struct mf_tensor_work *work,
-                          const struct mf_named *named,
+                          const struct mf_named_tensor *named,
                           const struct mf_derived *node)
 {
-    char text[MF_HUB_NAME_MAX + 1];
+    char text[MF_TENSOR_NAME_MAX + 1];
     struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
 
     return add_named(work, named, name, node);
@@ -305,10 +305,10 @@ enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,
 /* Joins what is complete.  row: a number that no row has. */
 static enum mf_status join(struct mf_tensor_work *work,
                            const struct joined *joined,
-                           const struct mf_named *named, size_t row,
+                           const struct mf_named_tensor *named, size_t row,
                            size_t part, const struct mf_derived *node)
 {
-    struct mf_named whole = *named;
+    struct mf_named_tensor whole = *named;
     struct mf_tensor_group *group;
 
     if (mf_group_put(work, row, named->block, part_count(joined), part, node,
@@ -331,7 +331,7 @@ static enum mf_status join(struct mf_tensor_work *work,
 enum mf_status mf_tensor_emit(struct mf_tensor_work *work, struct mf_str name,
                               const struct mf_derived *node)
 {
-    struct mf_named named;
+    struct mf_named_tensor named;
     size_t part;
 
     if (!mf_naming_find(work->arch, work->blocks, name, &named))

@@ -14,7 +14,7 @@
 /* A tensor at a row that fits. */
 struct stop {
     const struct mf_tensor_row *row;
-    const struct mf_hub_name *name;
+    const struct mf_tensor_name *name;
     const struct mf_glob_match *match;
     struct mf_tensor_list list;
     bool gone; /* dropped, or on its way under another name */
@@ -33,13 +33,13 @@ static int64_t number_of(struct mf_str digits, int64_t most)
 static enum mf_status make_name(struct mf_tensor_work *work,
                                 const struct stop *stop, struct mf_str to,
                                 int64_t plus, const struct mf_glob_match *match,
-                                struct mf_hub_name *name)
+                                struct mf_tensor_name *name)
 {
     return mf_tensor_row_name(to, plus, match, name)
                ? MF_OK
                : mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "the new name of tensor '%s' is too long",
-                         mf_quote(mf_hub_name_text(stop->name)).text);
+                         mf_quote(mf_tensor_name_text(stop->name)).text);
 }
 
 static enum mf_status go_on(struct mf_tensor_work *work,
@@ -47,7 +47,7 @@ static enum mf_status go_on(struct mf_tensor_work *work,
                             int64_t plus, const struct mf_glob_match *match,
                             const struct mf_derived *node)
 {
-    struct mf_hub_name name;
+    struct mf_tensor_name name;
     enum mf_status status = make_name(work, stop, to, plus, match, &name);
 
     work->named = true;
@@ -88,7 +88,7 @@ static enum mf_status renumber(struct mf_tensor_work *work, struct stop *stop,
                        "'%s': the list '%s' says no number for tensor '%s'",
                        mf_recipe_file(work->hub->recipe),
                        mf_quote(step->value[0]->key).text,
-                       mf_quote(mf_hub_name_text(stop->name)).text);
+                       mf_quote(mf_tensor_name_text(stop->name)).text);
     snprintf(digits, sizeof(digits), "%" PRId64, number);
     match.digits[0] = (struct mf_str){ digits, strlen(digits) };
     stop->gone = true;
@@ -100,7 +100,7 @@ static enum mf_status name_exactly(struct mf_tensor_work *work,
                                    struct stop *stop,
                                    const struct mf_tensor_step *step)
 {
-    struct mf_hub_name name;
+    struct mf_tensor_name name;
     enum mf_status status = MF_OK;
 
     assert(step->names == stop->list.count);
@@ -108,7 +108,7 @@ static enum mf_status name_exactly(struct mf_tensor_work *work,
         status = make_name(work, stop, step->name[i], step->plus, stop->match,
                            &name);
         if (status == MF_OK)
-            status = mf_tensor_emit_exactly(work, mf_hub_name_text(&name),
+            status = mf_tensor_emit_exactly(work, mf_tensor_name_text(&name),
                                             stop->list.node[i]);
     }
     stop->gone = true;
@@ -182,7 +182,7 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
                        " tensors like '%s' become one, the folder has %zu "
                        "tensors",
                        mf_recipe_file(work->hub->recipe), count,
-                       mf_quote(mf_hub_name_text(stop->name)).text, tensors);
+                       mf_quote(mf_tensor_name_text(stop->name)).text, tensors);
     place = number_of(match->digits[match->digits_count - 1], count);
     if (match->digits_count > 1)
         block = number_of(match->digits[0], MF_NAMING_BLOCKS);
@@ -190,7 +190,7 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "tensor '%s' is one of more than %" PRId64
                        ", which %s says there are",
-                       mf_quote(mf_hub_name_text(stop->name)).text, count,
+                       mf_quote(mf_tensor_name_text(stop->name)).text, count,
                        mf_recipe_file(work->hub->recipe));
     if (mf_group_put(work, stop->row->number, block, (size_t)count * kinds,
                      chosen * (size_t)count + (size_t)place, stop->list.node[0],
@@ -208,7 +208,7 @@ static enum mf_status look(struct mf_tensor_work *work, struct stop *stop,
     if (mf_derived_is_lowrank(*node, &a, &b))
         return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' of an adapter cannot be computed with",
-                       mf_quote(mf_hub_name_text(stop->name)).text);
+                       mf_quote(mf_tensor_name_text(stop->name)).text);
     return step->kind == MF_STEP_ZERO
                ? mf_tensor_check_zero(work, stop->name, *node)
                : mf_tensor_ternary(work, stop->name, node);
@@ -219,7 +219,7 @@ static enum mf_status refuse(struct mf_tensor_work *work,
 {
     return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
                       "tensor '%s' has no counterpart on the other side",
-                      mf_quote(mf_hub_name_text(stop->name)).text);
+                      mf_quote(mf_tensor_name_text(stop->name)).text);
 }
 
 /* What the texts of the pattern's first "{}" name, once all of them are there:
@@ -253,7 +253,7 @@ static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
 {
     const struct mf_derived *node = stop->list.node[0];
     struct mf_glob_match match = *stop->match;
-    struct mf_slice slice = { .axis = 0, .count = 1 };
+    struct mf_derived_slice slice = { .axis = 0, .count = 1 };
     enum mf_status status = MF_OK;
     char digits[24];
 
@@ -286,9 +286,9 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
     switch (step->kind) {
     case MF_STEP_DROP:
         stop->gone = true;
-        return work->put
-                   ? work->put(work->user, mf_hub_name_text(stop->name), NULL)
-                   : MF_OK;
+        return work->put ? work->put(work->user,
+                                     mf_tensor_name_text(stop->name), NULL)
+                         : MF_OK;
     case MF_STEP_ZERO:
     case MF_STEP_TERNARY:
         return look(work, stop, step);
@@ -319,7 +319,7 @@ static enum mf_status do_row(struct mf_tensor_work *work, struct stop *stop)
     const struct mf_tensor_step *step = stop->row->step;
     enum mf_status status = MF_OK;
 
-    work->derive.name = mf_hub_name_text(stop->name);
+    work->derive.name = mf_tensor_name_text(stop->name);
     for (; step && status == MF_OK && !stop->gone; step = step->next)
         status = do_step(work, stop, step);
     if (status != MF_OK || stop->gone)
@@ -331,20 +331,20 @@ static enum mf_status do_row(struct mf_tensor_work *work, struct stop *stop)
 
 enum mf_status mf_tensor_flow(struct mf_tensor_work *work,
                               const struct mf_tensor_row *row,
-                              const struct mf_hub_name *name,
+                              const struct mf_tensor_name *name,
                               const struct mf_derived *node)
 {
     struct mf_glob_match match;
 
     for (; row; row = row->next)
         if (row->kind == work->pass &&
-            mf_tensor_row_fits(row, mf_hub_name_text(name), &match)) {
+            mf_tensor_row_fits(row, mf_tensor_name_text(name), &match)) {
             struct stop stop = { .row = row, .name = name, .match = &match };
 
             stop.list.node[0] = node;
             stop.list.count = 1;
             return do_row(work, &stop);
         }
-    return work->put ? work->put(work->user, mf_hub_name_text(name), node)
-                     : mf_tensor_emit(work, mf_hub_name_text(name), node);
+    return work->put ? work->put(work->user, mf_tensor_name_text(name), node)
+                     : mf_tensor_emit(work, mf_tensor_name_text(name), node);
 }

@@ -65,7 +65,7 @@ enum mf_status mf_group_put(struct mf_tensor_work *work, size_t row,
     if (group->node[place])
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "tensor '%s' is there twice, under two names",
-                       mf_quote(mf_hub_name_text(&work->name)).text);
+                       mf_quote(mf_tensor_name_text(&work->name)).text);
     group->node[place] = node;
     if (++group->filled < group->total)
         return MF_OK;

@@ -166,7 +166,7 @@ static bool are_zero(const uint8_t *bytes, size_t size, size_t width,
 }
 
 enum mf_status mf_tensor_check_zero(struct mf_tensor_work *work,
-                                    const struct mf_hub_name *name,
+                                    const struct mf_tensor_name *name,
                                     const struct mf_derived *node)
 {
     size_t width = mf_types[node->type].bytes;
@@ -187,7 +187,7 @@ enum mf_status mf_tensor_check_zero(struct mf_tensor_work *work,
             return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
                               "tensor '%s' has no counterpart in GGUF, and is "
                               "not all 0",
-                              mf_quote(mf_hub_name_text(name)).text);
+                              mf_quote(mf_tensor_name_text(name)).text);
         at += size;
     }
     return MF_OK;

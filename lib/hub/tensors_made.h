@@ -12,13 +12,13 @@ enum mf_status mf_tensor_extras(struct mf_tensor_work *work);
 
 /* Refuses a tensor whose numbers are not all 0; reads it. */
 enum mf_status mf_tensor_check_zero(struct mf_tensor_work *work,
-                                    const struct mf_hub_name *name,
+                                    const struct mf_tensor_name *name,
                                     const struct mf_derived *node);
 
 /* Each number becomes -1, 0 or 1, times the mean of all without their signs;
  * reads the tensor. */
 enum mf_status mf_tensor_ternary(struct mf_tensor_work *work,
-                                 const struct mf_hub_name *name,
+                                 const struct mf_tensor_name *name,
                                  const struct mf_derived **node);
 
 #endif

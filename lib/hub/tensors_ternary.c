@@ -34,7 +34,7 @@ static enum mf_status sum_of(struct mf_tensor_work *work,
 }
 
 enum mf_status mf_tensor_ternary(struct mf_tensor_work *work,
-                                 const struct mf_hub_name *name,
+                                 const struct mf_tensor_name *name,
                                  const struct mf_derived **node)
 {
     const struct mf_derived *floats =

@@ -29,7 +29,7 @@ struct mf_tensor_work {
     struct mf_tensor_rows rows;
     const struct mf_naming_arch *arch;
     enum mf_tensor_row_kind pass; /* TENSOR, or EARLY */
-    struct mf_hub_name name;      /* the tensor's, after the filter */
+    struct mf_tensor_name name;   /* the tensor's, after the filter */
     int64_t bid; /* the first part of it that is a number; -1: there is none
                   */
     bool named;  /* a row gave the tensor a name */
@@ -63,7 +63,7 @@ enum mf_status mf_tensor_filter(struct mf_tensor_work *work,
 /* Takes a tensor through the row and those after it (tensors_flow.c). */
 enum mf_status mf_tensor_flow(struct mf_tensor_work *work,
                               const struct mf_tensor_row *row,
-                              const struct mf_hub_name *name,
+                              const struct mf_tensor_name *name,
                               const struct mf_derived *node);
 
 /* ---- groups (tensors_group.c) ---- */

@@ -223,7 +223,9 @@ static const struct mf_derived *expert(const struct mf_derivation *d,
                                        const struct mf_derived *node,
                                        uint64_t number)
 {
-    const struct mf_slice slice = { .axis = 0, .from = number, .count = 1 };
+    const struct mf_derived_slice slice = { .axis = 0,
+                                            .from = number,
+                                            .count = 1 };
     const struct mf_derived *one = mf_derive_slice(d, node, slice);
 
     return one ? mf_derive_reshape(d, one, 2, node->dim + 1) : NULL;

@@ -75,10 +75,10 @@ static void put_head(struct output *output, const struct mf_profile *profile)
     new_line(output);
 }
 
-static void put_calls(struct output *output, const struct mf_view *view,
+static void put_calls(struct output *output, const struct mf_profile_view *view,
                       const struct mf_point *point)
 {
-    size_t calls = mf_view_calls(view, point);
+    size_t calls = mf_profile_view_calls(view, point);
 
     mf_json_key(&output->json, "fs");
     mf_json_begin(&output->json, '[');
@@ -130,7 +130,7 @@ static void put_frame(struct output *output, const char *frame)
 
 static void put_all(struct output *output, const struct mf_profile *profile)
 {
-    const struct mf_view *view = profile->view;
+    const struct mf_profile_view *view = profile->view;
     struct mf_json_out *json = &output->json;
 
     *json = (struct mf_json_out){ .write = put_json, .user = &output->sink };
@@ -253,7 +253,7 @@ enum mf_status mf_profile_write(struct mf_profile *profile, const char *path)
     MF_NEED(env, profile);
     MF_NEED(env, path);
     mf_clear_error(env);
-    if (!mf_view_of(profile))
+    if (!mf_profile_view_of(profile))
         return env->error.status;
     output = mf_alloc(env, sizeof(*output));
     if (!output)

@@ -15,7 +15,7 @@
 
 struct naming {
     struct mf_env *env;
-    struct mf_view *view;
+    struct mf_profile_view *view;
     struct mf_arena arena; /* for names that are not texts yet */
     const uintptr_t *call;
     uint32_t *order; /* rows of call, in ascending order */
@@ -33,7 +33,7 @@ static bool comes_before(const void *table, uint32_t a, uint32_t b)
 
 static bool add_text(struct naming *naming, const char *text)
 {
-    struct mf_view *view = naming->view;
+    struct mf_profile_view *view = naming->view;
     void *table = view->frame;
     char *kept = mf_arena_text(&view->arena, strlen(text));
 
@@ -129,7 +129,7 @@ static bool name_all(struct naming *naming)
     return name_objects(naming) && add_all_frames(naming);
 }
 
-bool mf_name_calls(struct mf_profile *profile, struct mf_view *view)
+bool mf_name_calls(struct mf_profile *profile, struct mf_profile_view *view)
 {
     struct mf_env *env = profile->env;
     size_t count = profile->call_count;

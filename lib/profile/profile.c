@@ -45,7 +45,8 @@ static void leave(struct mf_profile *profile)
 
 static uint64_t hash_of_call(const void *table, uint32_t row)
 {
-    return mf_ids_mix((const uintptr_t *)table + row, sizeof(uintptr_t));
+    return mf_profile_ids_mix((const uintptr_t *)table + row,
+                              sizeof(uintptr_t));
 }
 
 static bool is_call(const void *table, uint32_t row, const void *key)
@@ -58,10 +59,12 @@ static bool find_call(struct mf_profile *profile, uintptr_t call, uint32_t *out)
     void *table = profile->call;
     uint32_t *slot;
 
-    if (!mf_ids_grow(profile->env, &profile->call_ids, table, hash_of_call))
+    if (!mf_profile_ids_grow(profile->env, &profile->call_ids, table,
+                             hash_of_call))
         return false;
-    slot = mf_ids_find(&profile->call_ids, table, &call,
-                       mf_ids_mix(&call, sizeof(call)), is_call);
+    slot =
+        mf_profile_ids_find(&profile->call_ids, table, &call,
+                            mf_profile_ids_mix(&call, sizeof(call)), is_call);
     if (*slot == 0) {
         if (!mf_table_grow(profile->env, &table, &profile->call_room,
                            profile->call_count, sizeof(call)))
@@ -87,7 +90,8 @@ static uint64_t hash_of_point(const void *table, uint32_t row)
 {
     const struct mf_point *point = (const struct mf_point *)table + row;
 
-    return mf_ids_mix(point->call, point->call_count * sizeof(*point->call));
+    return mf_profile_ids_mix(point->call,
+                              point->call_count * sizeof(*point->call));
 }
 
 static bool is_point(const void *table, uint32_t row, const void *key)
@@ -128,12 +132,12 @@ static uint32_t find_point(struct mf_profile *profile,
     for (size_t i = 0; i < key.count; i++)
         if (!find_call(profile, stack->call[i], &key.call[i]))
             return 0;
-    if (!mf_ids_grow(profile->env, &profile->point_ids, profile->point,
-                     hash_of_point))
+    if (!mf_profile_ids_grow(profile->env, &profile->point_ids, profile->point,
+                             hash_of_point))
         return 0;
-    slot = mf_ids_find(&profile->point_ids, profile->point, &key,
-                       mf_ids_mix(key.call, key.count * sizeof(*key.call)),
-                       is_point);
+    slot = mf_profile_ids_find(
+        &profile->point_ids, profile->point, &key,
+        mf_profile_ids_mix(key.call, key.count * sizeof(*key.call)), is_point);
     if (*slot == 0) {
         if (!add_point(profile, &key))
             return 0;
@@ -266,10 +270,10 @@ void mf_profile_free(struct mf_profile *profile)
     if (profile->first)
         mf_profile_env_freed(profile); /* too early: something is open */
     env = profile->env;
-    mf_view_free(profile);
+    mf_profile_view_free(profile);
     mf_arena_release(&profile->arena);
-    mf_ids_release(env, &profile->call_ids);
-    mf_ids_release(env, &profile->point_ids);
+    mf_profile_ids_release(env, &profile->call_ids);
+    mf_profile_ids_release(env, &profile->point_ids);
     mf_release(env, profile->call, profile->call_room * sizeof(uintptr_t));
     mf_release(env, profile->point,
                profile->point_room * sizeof(*profile->point));

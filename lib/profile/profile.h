@@ -39,7 +39,7 @@ struct mf_point {
     uint64_t peak;            /* the number of that peak */
 };
 
-struct mf_view; /* view.h */
+struct mf_profile_view; /* view.h */
 
 struct mf_profile {
     struct mf_env *env; /* its own, for its tables, names and files */
@@ -51,17 +51,17 @@ struct mf_profile {
     struct mf_arena arena; /* of point.call */
     uintptr_t *call;       /* each address that is in a stack, once */
     size_t call_count, call_room;
-    struct mf_ids call_ids;
+    struct mf_profile_ids call_ids;
     struct mf_point *point; /* the first is for what has no stack, because
                                there was no memory for it */
     size_t point_count, point_room;
-    struct mf_ids point_ids;
+    struct mf_profile_ids point_ids;
 
     struct mf_heap_stats stats;
     uint64_t peak, peak_time; /* number, and microseconds since the start */
     const void *first;        /* the first block of the allocator: the env */
-    struct mf_view *view;     /* the points with names, or NULL */
-    bool is_over;             /* an expectation has failed */
+    struct mf_profile_view *view; /* the points with names, or NULL */
+    bool is_over;                 /* an expectation has failed */
 };
 
 /* Microseconds since the profile was started. */

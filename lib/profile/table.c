@@ -25,7 +25,7 @@ bool mf_table_grow(struct mf_env *env, void **table, size_t *room, size_t count,
     return true;
 }
 
-uint64_t mf_ids_mix(const void *bytes, size_t size)
+uint64_t mf_profile_ids_mix(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     uint64_t hash = size, word = 0;
@@ -40,8 +40,9 @@ uint64_t mf_ids_mix(const void *bytes, size_t size)
     return hash ^ hash >> 32;
 }
 
-uint32_t *mf_ids_find(const struct mf_ids *ids, const void *table,
-                      const void *key, uint64_t hash, mf_ids_equal *equal)
+uint32_t *mf_profile_ids_find(const struct mf_profile_ids *ids,
+                              const void *table, const void *key, uint64_t hash,
+                              mf_profile_ids_equal *equal)
 {
     size_t mask = ids->room - 1;
 
@@ -51,8 +52,8 @@ uint32_t *mf_ids_find(const struct mf_ids *ids, const void *table,
             return &ids->slot[i];
 }
 
-bool mf_ids_grow(struct mf_env *env, struct mf_ids *ids, const void *table,
-                 mf_ids_hash *hash_of)
+bool mf_profile_ids_grow(struct mf_env *env, struct mf_profile_ids *ids,
+                         const void *table, mf_profile_ids_hash *hash_of)
 {
     size_t room = ids->room ? 2 * ids->room : ROOM_FIRST;
     uint32_t *slot;
@@ -77,8 +78,8 @@ bool mf_ids_grow(struct mf_env *env, struct mf_ids *ids, const void *table,
     return true;
 }
 
-void mf_ids_release(struct mf_env *env, struct mf_ids *ids)
+void mf_profile_ids_release(struct mf_env *env, struct mf_profile_ids *ids)
 {
     mf_release(env, ids->slot, ids->room * sizeof(*ids->slot));
-    *ids = (struct mf_ids){ 0 };
+    *ids = (struct mf_profile_ids){ 0 };
 }

@@ -10,7 +10,7 @@
 
 /* ---- the view ---- */
 
-static bool fill(struct mf_profile *profile, struct mf_view *view)
+static bool fill(struct mf_profile *profile, struct mf_profile_view *view)
 {
     struct mf_env *env = profile->env;
 
@@ -20,34 +20,34 @@ static bool fill(struct mf_profile *profile, struct mf_view *view)
     return view->order && view->call && mf_name_calls(profile, view);
 }
 
-struct mf_view *mf_view_of(struct mf_profile *profile)
+struct mf_profile_view *mf_profile_view_of(struct mf_profile *profile)
 {
-    struct mf_view *view = profile->view;
+    struct mf_profile_view *view = profile->view;
     const struct mf_heap_stats *stats = &profile->stats;
 
     if (view && view->stats.allocations == stats->allocations &&
         view->stats.live_blocks == stats->live_blocks)
         return view;
-    mf_view_free(profile);
+    mf_profile_view_free(profile);
     view = mf_alloc(profile->env, sizeof(*view));
     if (!view)
         return NULL;
-    *view = (struct mf_view){ .stats = *stats,
-                              .end = mf_profile_time(profile),
-                              .call_count = profile->call_count,
-                              .point_count = profile->point_count,
-                              .ordered_by = -1 };
+    *view = (struct mf_profile_view){ .stats = *stats,
+                                      .end = mf_profile_time(profile),
+                                      .call_count = profile->call_count,
+                                      .point_count = profile->point_count,
+                                      .ordered_by = -1 };
     profile->view = view;
     if (fill(profile, view))
         return view;
-    mf_view_free(profile);
+    mf_profile_view_free(profile);
     return NULL;
 }
 
-void mf_view_free(struct mf_profile *profile)
+void mf_profile_view_free(struct mf_profile *profile)
 {
     struct mf_env *env = profile->env;
-    struct mf_view *view = profile->view;
+    struct mf_profile_view *view = profile->view;
 
     if (!view)
         return;
@@ -60,7 +60,8 @@ void mf_view_free(struct mf_profile *profile)
     mf_release(env, view, sizeof(*view));
 }
 
-size_t mf_view_calls(const struct mf_view *view, const struct mf_point *point)
+size_t mf_profile_view_calls(const struct mf_profile_view *view,
+                             const struct mf_point *point)
 {
     size_t count = point->call_count;
 
@@ -94,7 +95,7 @@ static bool is_heavier(const void *table, uint32_t a, uint32_t b)
     return first != second ? first > second : a < b;
 }
 
-static void sort(const struct mf_profile *profile, struct mf_view *view,
+static void sort(const struct mf_profile *profile, struct mf_profile_view *view,
                  enum mf_profile_order order)
 {
     const struct sorting sorting = { profile, order };
@@ -108,10 +109,10 @@ static void sort(const struct mf_profile *profile, struct mf_view *view,
 }
 
 /* The frames of a point; false without memory. */
-static bool show(struct mf_env *env, struct mf_view *view,
+static bool show(struct mf_env *env, struct mf_profile_view *view,
                  const struct mf_point *point, size_t *count)
 {
-    size_t calls = mf_view_calls(view, point);
+    size_t calls = mf_profile_view_calls(view, point);
     void *table = view->shown;
 
     *count = 0;
@@ -133,7 +134,7 @@ bool mf_profile_point_at(struct mf_profile *profile,
                          enum mf_profile_order order, size_t index,
                          struct mf_profile_point *out)
 {
-    struct mf_view *view;
+    struct mf_profile_view *view;
     const struct mf_point *point;
     struct mf_blocks at_peak;
     size_t count;
@@ -141,7 +142,7 @@ bool mf_profile_point_at(struct mf_profile *profile,
     if (!profile || !out)
         return false;
     mf_clear_error(profile->env);
-    view = mf_view_of(profile);
+    view = mf_profile_view_of(profile);
     if (!view || index >= view->point_count)
         return false;
     sort(profile, view, order);

@@ -12,11 +12,11 @@
 
 /* An address, which may be in several functions, inlined into each other. */
 struct mf_named_call {
-    uint32_t first, count; /* rows of mf_view.frame, innermost first */
+    uint32_t first, count; /* rows of mf_profile_view.frame, innermost first */
     bool is_main;          /* what called it is of no interest */
 };
 
-struct mf_view {
+struct mf_profile_view {
     struct mf_heap_stats stats; /* of the profile that it shows */
     uint64_t end;               /* microseconds since the start */
     struct mf_arena arena;      /* of the texts */
@@ -33,14 +33,15 @@ struct mf_view {
 
 /* The view of the profile as it is now; NULL, with the error set, without
  * memory. */
-struct mf_view *mf_view_of(struct mf_profile *profile);
+struct mf_profile_view *mf_profile_view_of(struct mf_profile *profile);
 
-void mf_view_free(struct mf_profile *profile);
+void mf_profile_view_free(struct mf_profile *profile);
 
 /* How many calls of the point are shown: those from main on. */
-size_t mf_view_calls(const struct mf_view *view, const struct mf_point *point);
+size_t mf_profile_view_calls(const struct mf_profile_view *view,
+                             const struct mf_point *point);
 
 /* Fills in frames and calls of the view; false without memory. */
-bool mf_name_calls(struct mf_profile *profile, struct mf_view *view);
+bool mf_name_calls(struct mf_profile *profile, struct mf_profile_view *view);
 
 #endif

@@ -26,7 +26,7 @@ static struct mf_str name_of(const struct mf_record *record)
 static bool is_named_for_hf(const struct mf_index *index, struct mf_str arch)
 {
     const struct mf_naming_arch *naming = mf_naming_arch_find(arch);
-    struct mf_named named;
+    struct mf_named_tensor named;
 
     for (size_t i = 0; naming && i < index->tensor_count; i++)
         if (mf_naming_find(naming, MF_NAMING_BLOCKS, name_of(&index->tensor[i]),

@@ -8,7 +8,7 @@
 #include "lib/draft/carry.h"
 #include "lib/hub/tensors.h"
 #include "lib/restore/keys.h"
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 
 static enum mf_status failed(const struct mf_restore *restore)
 {
@@ -180,7 +180,7 @@ enum mf_status mf_restore_files(struct mf_restore *restore,
     if (mf_restore_put_config(restore, stage) != MF_OK ||
         mf_restore_put_card(restore, stage) != MF_OK ||
         mf_restore_put_pooling(restore, stage) != MF_OK ||
-        mf_restore_vocab(stage, restore->model) != MF_OK)
+        mf_restore_tokenizer(stage, restore->model) != MF_OK)
         return failed(restore);
     return mf_restore_prove(restore, stage);
 }

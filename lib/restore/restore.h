@@ -11,7 +11,7 @@
  *     keys       the keys of the file as names of expressions
  *     config     rows `field`: config.json
  *     card       who made the model: README.md, generation_config.json
- *     vocab      the vocabulary: the tokenizer's files
+ *     tokenizer  the vocabulary: the tokenizer's files
  *     prove      the folder is converted again, and compared with the file
  *     files      the folder, which appears when it is whole
  *

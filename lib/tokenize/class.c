@@ -9,14 +9,14 @@
 
 #include "lib/base/str.h"
 
-static enum mf_status failed(const struct mf_tokenize *tokenizer)
+static enum mf_status failed(const struct mf_encoder *tokenizer)
 {
     return tokenizer->env->error.status;
 }
 
 /* ---- settings ---- */
 
-static enum mf_status read_flag(struct mf_tokenize *tokenizer, const char *key,
+static enum mf_status read_flag(struct mf_encoder *tokenizer, const char *key,
                                 enum mf_tristate *out)
 {
     const struct mf_node *node = mf_node_at(tokenizer->fast->config, key);
@@ -33,7 +33,7 @@ static enum mf_status read_flag(struct mf_tokenize *tokenizer, const char *key,
                          key, mf_node_kind_name(node));
 }
 
-static enum mf_status read_config(struct mf_tokenize *tokenizer)
+static enum mf_status read_config(struct mf_encoder *tokenizer)
 {
     struct mf_class_config *config = &tokenizer->config;
     const struct {
@@ -68,7 +68,7 @@ static struct mf_node *child(struct mf_node *object, const char *key)
 }
 
 /* Sets a key of a step to true, false or null. */
-static enum mf_status set_flag(struct mf_tokenize *tokenizer,
+static enum mf_status set_flag(struct mf_encoder *tokenizer,
                                struct mf_node *step, const char *key,
                                enum mf_tristate value)
 {
@@ -90,7 +90,7 @@ static enum mf_status set_flag(struct mf_tokenize *tokenizer,
 }
 
 /* The base class gives the outermost ByteLevel the file's add_prefix_space. */
-static enum mf_status set_prefix_space(struct mf_tokenize *tokenizer)
+static enum mf_status set_prefix_space(struct mf_encoder *tokenizer)
 {
     struct mf_node *root = tokenizer->pre_tokenizer;
     enum mf_tristate value = tokenizer->config.prefix_space;
@@ -115,7 +115,7 @@ static enum mf_status set_prefix_space(struct mf_tokenize *tokenizer)
     return MF_OK;
 }
 
-static enum mf_status set_bert(struct mf_tokenize *tokenizer)
+static enum mf_status set_bert(struct mf_encoder *tokenizer)
 {
     struct mf_node *root = tokenizer->normalizer;
     const struct mf_class_config *config = &tokenizer->config;
@@ -143,7 +143,7 @@ static enum mf_status set_bert(struct mf_tokenize *tokenizer)
 /* Reasons for transformers to build another tokenizer than the file's: a Llama
  * with add_prefix_space is made from its SentencePiece model, and a Mistral may
  * be given a corrected expression. */
-static enum mf_status check_changes(struct mf_tokenize *tokenizer)
+static enum mf_status check_changes(struct mf_encoder *tokenizer)
 {
     const struct mf_class_config *config = &tokenizer->config;
 
@@ -160,7 +160,7 @@ static enum mf_status check_changes(struct mf_tokenize *tokenizer)
                : MF_OK;
 }
 
-enum mf_status mf_class_load(struct mf_tokenize *tokenizer)
+enum mf_status mf_class_load(struct mf_encoder *tokenizer)
 {
     if (read_config(tokenizer) != MF_OK || check_changes(tokenizer) != MF_OK ||
         set_prefix_space(tokenizer) != MF_OK)

@@ -6,7 +6,7 @@
 
 #include "lib/base/str.h"
 
-static enum mf_status failed(const struct mf_tokenize *tokenizer)
+static enum mf_status failed(const struct mf_encoder *tokenizer)
 {
     return tokenizer->env->error.status;
 }
@@ -35,7 +35,7 @@ static bool is_known(struct mf_str text)
     return true;
 }
 
-static enum mf_status add_pattern(struct mf_tokenize *tokenizer,
+static enum mf_status add_pattern(struct mf_encoder *tokenizer,
                                   struct search *search,
                                   const struct mf_added *added,
                                   struct mf_str text)
@@ -50,7 +50,7 @@ static enum mf_status add_pattern(struct mf_tokenize *tokenizer,
     return MF_OK;
 }
 
-static enum mf_status prepare(struct mf_tokenize *tokenizer,
+static enum mf_status prepare(struct mf_encoder *tokenizer,
                               struct mf_pieces *pieces, struct search *search)
 {
     const struct mf_added_list *list = &tokenizer->fast->added;
@@ -131,19 +131,19 @@ static void widen(unsigned flags, struct mf_str text, size_t least,
 }
 
 static enum mf_status put(struct mf_pieces *pieces,
-                          const struct mf_piece *piece, size_t start,
+                          const struct mf_text_piece *piece, size_t start,
                           size_t end, const struct mf_added *added)
 {
-    struct mf_piece part = { .at = piece->at + start,
-                             .size = (uint32_t)(end - start),
-                             .first = piece->first && start == 0,
-                             .added = added };
+    struct mf_text_piece part = { .at = piece->at + start,
+                                  .size = (uint32_t)(end - start),
+                                  .first = piece->first && start == 0,
+                                  .added = added };
 
     return start < end ? mf_pieces_add(pieces, &part) : MF_OK;
 }
 
 static enum mf_status cut(struct mf_pieces *pieces, const struct search *search,
-                          const struct mf_piece *piece)
+                          const struct mf_text_piece *piece)
 {
     struct mf_str text = { piece->at, piece->size };
     size_t done = 0, next;
@@ -170,8 +170,8 @@ static enum mf_status cut(struct mf_pieces *pieces, const struct search *search,
     return put(pieces, piece, done, text.size, NULL);
 }
 
-enum mf_status mf_tokenize_added_cut(struct mf_tokenize *tokenizer,
-                                     struct mf_pieces *pieces, bool cooked)
+enum mf_status mf_encoder_cut_added(struct mf_encoder *tokenizer,
+                                    struct mf_pieces *pieces, bool cooked)
 {
     struct search search = { .cooked = cooked,
                              .split_special =
@@ -180,7 +180,7 @@ enum mf_status mf_tokenize_added_cut(struct mf_tokenize *tokenizer,
     if (prepare(tokenizer, pieces, &search) != MF_OK)
         return failed(tokenizer);
     for (size_t i = 0; i < pieces->count; i++) {
-        struct mf_piece piece = pieces->at[i];
+        struct mf_text_piece piece = pieces->at[i];
 
         if (cooked && !piece.added) {
             struct mf_str text = { piece.at, piece.size };

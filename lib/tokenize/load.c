@@ -8,12 +8,12 @@
 
 #define MAX_CHARS 100 /* of a word, where WordPiece's file has no number */
 
-static enum mf_status failed(const struct mf_tokenize *tokenizer)
+static enum mf_status failed(const struct mf_encoder *tokenizer)
 {
     return tokenizer->env->error.status;
 }
 
-static enum mf_status wrong(struct mf_tokenize *tokenizer, const char *path,
+static enum mf_status wrong(struct mf_encoder *tokenizer, const char *path,
                             const struct mf_node *node, const char *expected)
 {
     return mf_fail(tokenizer->env, MF_ERR_CORRUPT, node->offset,
@@ -24,7 +24,7 @@ static enum mf_status wrong(struct mf_tokenize *tokenizer, const char *path,
 /* ---- "model" ---- */
 
 /* NULL where it is missing, or null. */
-static const struct mf_node *value_at(const struct mf_tokenize *tokenizer,
+static const struct mf_node *value_at(const struct mf_encoder *tokenizer,
                                       const char *path)
 {
     const struct mf_node *node = mf_node_at(tokenizer->fast->json, path);
@@ -32,7 +32,7 @@ static const struct mf_node *value_at(const struct mf_tokenize *tokenizer,
     return node && node->kind == MF_NODE_NULL ? NULL : node;
 }
 
-static enum mf_status read_flag(struct mf_tokenize *tokenizer, const char *path,
+static enum mf_status read_flag(struct mf_encoder *tokenizer, const char *path,
                                 bool *flag)
 {
     const struct mf_node *node = value_at(tokenizer, path);
@@ -43,7 +43,7 @@ static enum mf_status read_flag(struct mf_tokenize *tokenizer, const char *path,
                : wrong(tokenizer, path, node, "true or false");
 }
 
-static enum mf_status read_text(struct mf_tokenize *tokenizer, const char *path,
+static enum mf_status read_text(struct mf_encoder *tokenizer, const char *path,
                                 struct mf_str *out)
 {
     const struct mf_node *node = value_at(tokenizer, path);
@@ -54,7 +54,7 @@ static enum mf_status read_text(struct mf_tokenize *tokenizer, const char *path,
                : wrong(tokenizer, path, node, "a string");
 }
 
-static enum mf_status read_kind(struct mf_tokenize *tokenizer)
+static enum mf_status read_kind(struct mf_encoder *tokenizer)
 {
     struct mf_model_part *part = &tokenizer->part;
     struct mf_str type;
@@ -75,7 +75,7 @@ static enum mf_status read_kind(struct mf_tokenize *tokenizer)
                              "'tokenizer.json': missing key 'model.type'");
 }
 
-static enum mf_status read_merges(struct mf_tokenize *tokenizer)
+static enum mf_status read_merges(struct mf_encoder *tokenizer)
 {
     const struct mf_node *merges =
         mf_node_at(tokenizer->fast->json, "model.merges");
@@ -92,7 +92,7 @@ static enum mf_status read_merges(struct mf_tokenize *tokenizer)
 }
 
 /* With a dropout the same text gives other ids each time. */
-static enum mf_status read_numbers(struct mf_tokenize *tokenizer)
+static enum mf_status read_numbers(struct mf_encoder *tokenizer)
 {
     static const char most[] = "model.max_input_chars_per_word";
     const struct mf_node *node = mf_node_at(tokenizer->fast->json, most);
@@ -109,7 +109,7 @@ static enum mf_status read_numbers(struct mf_tokenize *tokenizer)
                : MF_OK;
 }
 
-static enum mf_status read_model(struct mf_tokenize *tokenizer)
+static enum mf_status read_model(struct mf_encoder *tokenizer)
 {
     struct mf_model_part *part = &tokenizer->part;
 
@@ -129,7 +129,7 @@ static enum mf_status read_model(struct mf_tokenize *tokenizer)
 
 /* ---- all of it ---- */
 
-static enum mf_status load(struct mf_tokenize *tokenizer)
+static enum mf_status load(struct mf_encoder *tokenizer)
 {
     const struct mf_node *json = tokenizer->fast->json;
     struct mf_arena *arena = tokenizer->arena;
@@ -150,14 +150,13 @@ static enum mf_status load(struct mf_tokenize *tokenizer)
     return MF_OK;
 }
 
-struct mf_tokenize *mf_tokenize_open(struct mf_fast *fast,
-                                     struct mf_arena *arena)
+struct mf_encoder *mf_encoder_open(struct mf_fast *fast, struct mf_arena *arena)
 {
-    struct mf_tokenize *tokenizer = mf_arena_take(arena, sizeof(*tokenizer));
+    struct mf_encoder *tokenizer = mf_arena_take(arena, sizeof(*tokenizer));
 
     if (!tokenizer)
         return NULL;
     *tokenizer =
-        (struct mf_tokenize){ .env = fast->env, .fast = fast, .arena = arena };
+        (struct mf_encoder){ .env = fast->env, .fast = fast, .arena = arena };
     return load(tokenizer) == MF_OK ? tokenizer : NULL;
 }

@@ -31,7 +31,7 @@ struct mf_class_config { /* of tokenizer_config.json */
     enum mf_tristate fix_regex, split_special;
 };
 
-struct mf_tokenize {
+struct mf_encoder {
     struct mf_env *env;
     struct mf_fast *fast;
     struct mf_arena *arena;
@@ -44,11 +44,11 @@ struct mf_tokenize {
 
 /* Reads the settings of tokenizer_config.json, and does what its class does
  * (class.c). */
-enum mf_status mf_class_load(struct mf_tokenize *tokenizer);
+enum mf_status mf_class_load(struct mf_encoder *tokenizer);
 
 /* Cuts pieces at added tokens: those that are found before normalizing, or
  * those that are found after, whose pieces are normalized here (cut.c). */
-enum mf_status mf_tokenize_added_cut(struct mf_tokenize *tokenizer,
-                                     struct mf_pieces *pieces, bool cooked);
+enum mf_status mf_encoder_cut_added(struct mf_encoder *tokenizer,
+                                    struct mf_pieces *pieces, bool cooked);
 
 #endif

@@ -2,16 +2,16 @@
  *
  * model.c - the ids of a piece: BPE, WordPiece, or a list of words
  */
-#include "lib/tokenize/vocab.h"
+#include "lib/tokenize/text_vocab.h"
 
 #include "lib/base/text.h"
 
-static enum mf_status failed(const struct mf_vocab *vocab)
+static enum mf_status failed(const struct mf_text_vocab *vocab)
 {
     return vocab->env->error.status;
 }
 
-enum mf_status mf_ids_add(struct mf_ids *ids, uint32_t id)
+enum mf_status mf_token_ids_add(struct mf_token_ids *ids, uint32_t id)
 {
     if (ids->count == ids->capacity) {
         size_t capacity = ids->capacity ? 2 * ids->capacity : 256;
@@ -32,7 +32,8 @@ enum mf_status mf_ids_add(struct mf_ids *ids, uint32_t id)
 
 /* A BPE may mark the end of a word: the piece with that at its end, in the
  * arena. */
-static struct mf_str with_suffix(struct mf_vocab *vocab, struct mf_str piece)
+static struct mf_str with_suffix(struct mf_text_vocab *vocab,
+                                 struct mf_str piece)
 {
     struct mf_str suffix = vocab->tokenizer->part.suffix;
     char *at;
@@ -47,20 +48,21 @@ static struct mf_str with_suffix(struct mf_vocab *vocab, struct mf_str piece)
     return (struct mf_str){ at, piece.size + suffix.size };
 }
 
-enum mf_status mf_model_prepare(struct mf_vocab *vocab, struct mf_str piece)
+enum mf_status mf_model_prepare(struct mf_text_vocab *vocab,
+                                struct mf_str piece)
 {
     struct mf_str text = with_suffix(vocab, piece);
 
     if (!text.at)
         return failed(vocab);
     /* With ignore_merges the piece is looked up as it is. */
-    if (text.size != piece.size && mf_vocab_add(vocab, piece) != MF_OK)
+    if (text.size != piece.size && mf_text_vocab_add(vocab, piece) != MF_OK)
         return failed(vocab);
-    return mf_vocab_add(vocab, text);
+    return mf_text_vocab_add(vocab, text);
 }
 
 /* Whether a character of a piece is a token, or becomes one or more. */
-static bool is_known(const struct mf_vocab *vocab, struct mf_str text,
+static bool is_known(const struct mf_text_vocab *vocab, struct mf_str text,
                      bool begins)
 {
     const struct mf_model_part *part = &vocab->tokenizer->part;
@@ -69,11 +71,11 @@ static bool is_known(const struct mf_vocab *vocab, struct mf_str text,
     for (size_t i = 0; i < text.size && bytes; i++)
         bytes = vocab->byte[(uint8_t)text.at[i]] != MF_NO_TOKEN;
     return bytes ||
-           mf_vocab_find(vocab, text, !begins && part->prefix.size > 0) !=
+           mf_text_vocab_find(vocab, text, !begins && part->prefix.size > 0) !=
                MF_NO_TOKEN;
 }
 
-struct mf_str mf_model_known(struct mf_vocab *vocab, struct mf_str piece)
+struct mf_str mf_model_known(struct mf_text_vocab *vocab, struct mf_str piece)
 {
     const struct mf_model_part *part = &vocab->tokenizer->part;
     struct mf_str known = { NULL, 0 };
@@ -101,7 +103,7 @@ struct mf_str mf_model_known(struct mf_vocab *vocab, struct mf_str piece)
     return known.size == piece.size ? piece : known;
 }
 
-static enum mf_status need_unknown(struct mf_vocab *vocab)
+static enum mf_status need_unknown(struct mf_text_vocab *vocab)
 {
     struct mf_str unk = vocab->tokenizer->part.unk;
 
@@ -116,12 +118,12 @@ static enum mf_status need_unknown(struct mf_vocab *vocab)
 /* ---- BPE ---- */
 
 struct symbol {
-    uint32_t id, next;                  /* next: UINT32_MAX at the end */
-    const struct mf_vocab_merge *merge; /* with the next */
+    uint32_t id, next;                       /* next: UINT32_MAX at the end */
+    const struct mf_text_vocab_merge *merge; /* with the next */
 };
 
 struct word {
-    struct mf_vocab *vocab;
+    struct mf_text_vocab *vocab;
     struct symbol *at;
     size_t count, capacity;
     size_t unknown; /* characters that wait to be one unknown token, or one */
@@ -148,7 +150,7 @@ static enum mf_status push_unknown(struct word *word)
  * unknown one. */
 static enum mf_status push_missing(struct word *word, struct mf_str text)
 {
-    struct mf_vocab *vocab = word->vocab;
+    struct mf_text_vocab *vocab = word->vocab;
     const struct mf_model_part *part = &vocab->tokenizer->part;
     bool bytes = part->byte_fallback;
 
@@ -170,7 +172,7 @@ static enum mf_status push_missing(struct word *word, struct mf_str text)
 /* The characters of a piece as tokens. */
 static enum mf_status push_chars(struct word *word, struct mf_str piece)
 {
-    struct mf_vocab *vocab = word->vocab;
+    struct mf_text_vocab *vocab = word->vocab;
     struct mf_str whole = with_suffix(vocab, piece);
     size_t taken;
     uint32_t code;
@@ -184,8 +186,8 @@ static enum mf_status push_chars(struct word *word, struct mf_str piece)
         taken = mf_utf8_next(piece.at + at, piece.size - at, &code);
         taken += taken == 0;
         text.size = at + taken == piece.size ? whole.size - at : taken;
-        id = mf_vocab_find(vocab, text,
-                           at > 0 && vocab->tokenizer->part.prefix.size > 0);
+        id = mf_text_vocab_find(
+            vocab, text, at > 0 && vocab->tokenizer->part.prefix.size > 0);
         if (id == MF_NO_TOKEN) {
             if (push_missing(word, text) != MF_OK)
                 return failed(vocab);
@@ -202,8 +204,8 @@ static void look_up(struct word *word, size_t i)
 
     symbol->merge = symbol->next == UINT32_MAX
                         ? NULL
-                        : mf_vocab_merge(word->vocab, symbol->id,
-                                         word->at[symbol->next].id);
+                        : mf_text_vocab_merge(word->vocab, symbol->id,
+                                              word->at[symbol->next].id);
 }
 
 /* Merges the first of the pairs of lowest rank, until there is none. */
@@ -217,7 +219,7 @@ static void merge_all(struct word *word)
         size_t best = SIZE_MAX, before = SIZE_MAX, last = SIZE_MAX;
 
         for (size_t i = 0; i < word->count; last = i, i = word->at[i].next) {
-            const struct mf_vocab_merge *merge = word->at[i].merge;
+            const struct mf_text_vocab_merge *merge = word->at[i].merge;
 
             if (merge && (best == SIZE_MAX ||
                           merge->rank < word->at[best].merge->rank)) {
@@ -235,24 +237,24 @@ static void merge_all(struct word *word)
     }
 }
 
-static enum mf_status cut_bpe(struct mf_vocab *vocab, struct mf_str piece,
-                              struct mf_ids *ids)
+static enum mf_status cut_bpe(struct mf_text_vocab *vocab, struct mf_str piece,
+                              struct mf_token_ids *ids)
 {
     struct word word = { .vocab = vocab, .capacity = MF_TEXT_MAX };
     uint32_t whole = vocab->tokenizer->part.ignore_merges
-                         ? mf_vocab_find(vocab, piece, false)
+                         ? mf_text_vocab_find(vocab, piece, false)
                          : MF_NO_TOKEN;
     enum mf_status status;
 
     if (whole != MF_NO_TOKEN)
-        return mf_ids_add(ids, whole);
+        return mf_token_ids_add(ids, whole);
     word.at = mf_alloc(vocab->env, word.capacity * sizeof(*word.at));
     status = word.at ? push_chars(&word, piece) : failed(vocab);
     if (status == MF_OK && word.count > 0) {
         merge_all(&word);
         for (size_t i = 0; i < word.count && status == MF_OK;
              i = word.at[i].next)
-            status = mf_ids_add(ids, word.at[i].id);
+            status = mf_token_ids_add(ids, word.at[i].id);
     }
     mf_release(vocab->env, word.at, word.capacity * sizeof(*word.at));
     return status;
@@ -270,13 +272,13 @@ static size_t count_chars(struct mf_str text)
 }
 
 /* The longest token that begins rest; *id. */
-static size_t longest(const struct mf_vocab *vocab, struct mf_str rest,
+static size_t longest(const struct mf_text_vocab *vocab, struct mf_str rest,
                       bool continues, uint32_t *id)
 {
     bool marked = continues && vocab->tokenizer->part.prefix.size > 0;
 
     while (rest.size > 0) {
-        *id = mf_vocab_find(vocab, rest, marked);
+        *id = mf_text_vocab_find(vocab, rest, marked);
         if (*id != MF_NO_TOKEN)
             return rest.size;
         while (--rest.size > 0 && ((uint8_t)rest.at[rest.size] & 0xc0) == 0x80)
@@ -285,8 +287,9 @@ static size_t longest(const struct mf_vocab *vocab, struct mf_str rest,
     return 0;
 }
 
-static enum mf_status cut_wordpiece(struct mf_vocab *vocab, struct mf_str piece,
-                                    struct mf_ids *ids)
+static enum mf_status cut_wordpiece(struct mf_text_vocab *vocab,
+                                    struct mf_str piece,
+                                    struct mf_token_ids *ids)
 {
     size_t first = ids->count, at = 0, size = 1;
     uint32_t id;
@@ -296,7 +299,7 @@ static enum mf_status cut_wordpiece(struct mf_vocab *vocab, struct mf_str piece,
             struct mf_str rest = { piece.at + at, piece.size - at };
 
             size = longest(vocab, rest, at > 0, &id);
-            if (size > 0 && mf_ids_add(ids, id) != MF_OK)
+            if (size > 0 && mf_token_ids_add(ids, id) != MF_OK)
                 return failed(vocab);
         }
     if (at == piece.size)
@@ -304,21 +307,21 @@ static enum mf_status cut_wordpiece(struct mf_vocab *vocab, struct mf_str piece,
     ids->count = first; /* all of the piece is unknown */
     if (need_unknown(vocab) != MF_OK)
         return failed(vocab);
-    return mf_ids_add(ids, vocab->unk);
+    return mf_token_ids_add(ids, vocab->unk);
 }
 
-static enum mf_status cut_word(struct mf_vocab *vocab, struct mf_str piece,
-                               struct mf_ids *ids)
+static enum mf_status cut_word(struct mf_text_vocab *vocab, struct mf_str piece,
+                               struct mf_token_ids *ids)
 {
-    uint32_t id = mf_vocab_find(vocab, piece, false);
+    uint32_t id = mf_text_vocab_find(vocab, piece, false);
 
     if (id == MF_NO_TOKEN && need_unknown(vocab) != MF_OK)
         return failed(vocab);
-    return mf_ids_add(ids, id == MF_NO_TOKEN ? vocab->unk : id);
+    return mf_token_ids_add(ids, id == MF_NO_TOKEN ? vocab->unk : id);
 }
 
-enum mf_status mf_model_cut(struct mf_vocab *vocab, struct mf_str piece,
-                            struct mf_ids *ids)
+enum mf_status mf_model_cut(struct mf_text_vocab *vocab, struct mf_str piece,
+                            struct mf_token_ids *ids)
 {
     switch (vocab->tokenizer->part.kind) {
     case MF_MODEL_BPE:

@@ -10,9 +10,9 @@ enum mf_status mf_pieces_init(struct mf_pieces *pieces, struct mf_env *env,
                               struct mf_arena *arena)
 {
     *pieces = (struct mf_pieces){ .env = env, .arena = arena };
-    pieces->at = mf_alloc(env, MF_PIECE_MAX * sizeof(*pieces->at));
-    pieces->made = mf_alloc(env, MF_PIECE_MAX * sizeof(*pieces->made));
-    pieces->match = mf_alloc(env, MF_PIECE_MAX * sizeof(*pieces->match));
+    pieces->at = mf_alloc(env, MF_TEXT_PIECE_MAX * sizeof(*pieces->at));
+    pieces->made = mf_alloc(env, MF_TEXT_PIECE_MAX * sizeof(*pieces->made));
+    pieces->match = mf_alloc(env, MF_TEXT_PIECE_MAX * sizeof(*pieces->match));
     pieces->row = mf_alloc(env, MF_TEXT_MAX * sizeof(*pieces->row));
     pieces->offset = mf_alloc(env, (MF_TEXT_MAX + 1) * sizeof(*pieces->offset));
     pieces->matcher.env = env;
@@ -25,9 +25,9 @@ void mf_pieces_release(struct mf_pieces *pieces)
 {
     struct mf_env *env = pieces->env;
 
-    mf_release(env, pieces->at, MF_PIECE_MAX * sizeof(*pieces->at));
-    mf_release(env, pieces->made, MF_PIECE_MAX * sizeof(*pieces->made));
-    mf_release(env, pieces->match, MF_PIECE_MAX * sizeof(*pieces->match));
+    mf_release(env, pieces->at, MF_TEXT_PIECE_MAX * sizeof(*pieces->at));
+    mf_release(env, pieces->made, MF_TEXT_PIECE_MAX * sizeof(*pieces->made));
+    mf_release(env, pieces->match, MF_TEXT_PIECE_MAX * sizeof(*pieces->match));
     mf_release(env, pieces->row, MF_TEXT_MAX * sizeof(*pieces->row));
     mf_release(env, pieces->offset,
                (MF_TEXT_MAX + 1) * sizeof(*pieces->offset));
@@ -36,21 +36,21 @@ void mf_pieces_release(struct mf_pieces *pieces)
 }
 
 enum mf_status mf_pieces_add(struct mf_pieces *pieces,
-                             const struct mf_piece *piece)
+                             const struct mf_text_piece *piece)
 {
     if (piece->size == 0 && !piece->added)
         return MF_OK;
-    if (pieces->made_count == MF_PIECE_MAX)
+    if (pieces->made_count == MF_TEXT_PIECE_MAX)
         return mf_fail(pieces->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "the text is cut into more than %d pieces",
-                       MF_PIECE_MAX);
+                       MF_TEXT_PIECE_MAX);
     pieces->made[pieces->made_count++] = *piece;
     return MF_OK;
 }
 
 void mf_pieces_turn(struct mf_pieces *pieces)
 {
-    struct mf_piece *made = pieces->made;
+    struct mf_text_piece *made = pieces->made;
 
     pieces->made = pieces->at;
     pieces->at = made;
@@ -88,10 +88,10 @@ void mf_match_begin(struct mf_pieces *pieces)
 static enum mf_status add(struct mf_pieces *pieces, size_t start, size_t end,
                           bool match)
 {
-    if (pieces->match_count == MF_PIECE_MAX)
+    if (pieces->match_count == MF_TEXT_PIECE_MAX)
         return mf_fail(pieces->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "a pattern matches more than %d times",
-                       MF_PIECE_MAX / 2);
+                       MF_TEXT_PIECE_MAX / 2);
     pieces->match[pieces->match_count++] =
         (struct mf_match){ (uint32_t)start, (uint32_t)end, match };
     return MF_OK;
@@ -210,16 +210,17 @@ static void join(struct mf_pieces *pieces, enum mf_behavior behavior)
 }
 
 enum mf_status mf_pieces_cut(struct mf_pieces *pieces,
-                             const struct mf_piece *piece,
+                             const struct mf_text_piece *piece,
                              enum mf_behavior behavior)
 {
     if (behavior != MF_BEHAVIOR_REMOVED && behavior != MF_BEHAVIOR_ISOLATED)
         join(pieces, behavior);
     for (size_t i = 0; i < pieces->match_count; i++) {
         const struct mf_match *match = &pieces->match[i];
-        struct mf_piece part = { .at = piece->at + match->start,
-                                 .size = match->end - match->start,
-                                 .first = piece->first && match->start == 0 };
+        struct mf_text_piece part = { .at = piece->at + match->start,
+                                      .size = match->end - match->start,
+                                      .first =
+                                          piece->first && match->start == 0 };
 
         if ((behavior != MF_BEHAVIOR_REMOVED || !match->match) &&
             mf_pieces_add(pieces, &part) != MF_OK)

@@ -12,11 +12,11 @@
 #include "lib/tokenize/regex.h"
 #include "lib/tokenize/tokenize.h"
 
-#define MF_TEXT_MAX  8192 /* bytes of a piece */
-#define MF_PIECE_MAX 8192
-#define MF_STEP_MAX  64 /* steps of a normalizer or pre-tokenizer */
+#define MF_TEXT_MAX       8192 /* bytes of a piece */
+#define MF_TEXT_PIECE_MAX 8192
+#define MF_STEP_MAX       64 /* steps of a normalizer or pre-tokenizer */
 
-struct mf_piece {
+struct mf_text_piece {
     const char *at;
     uint32_t size;
     bool first;                   /* begins where the text does */
@@ -31,7 +31,7 @@ struct mf_match { /* a part of a piece */
 struct mf_pieces {
     struct mf_env *env;
     struct mf_arena *arena; /* texts that steps make */
-    struct mf_piece *at, *made;
+    struct mf_text_piece *at, *made;
     size_t count, made_count;
     struct mf_match *match; /* of the piece that is being cut */
     size_t match_count;
@@ -48,7 +48,7 @@ void mf_pieces_release(struct mf_pieces *pieces);
 
 /* Adds a piece to the list that is being made. */
 enum mf_status mf_pieces_add(struct mf_pieces *pieces,
-                             const struct mf_piece *piece);
+                             const struct mf_text_piece *piece);
 
 /* The list that was made becomes the current one. */
 void mf_pieces_turn(struct mf_pieces *pieces);
@@ -81,7 +81,7 @@ enum mf_behavior {
 
 /* Adds the parts of a piece that its matches give. */
 enum mf_status mf_pieces_cut(struct mf_pieces *pieces,
-                             const struct mf_piece *piece,
+                             const struct mf_text_piece *piece,
                              enum mf_behavior behavior);
 
 /* ---- steps ---- */

@@ -2,13 +2,13 @@
  *
  * post.c - the ids that a text gets at its beginning and its end
  */
-#include "lib/tokenize/vocab.h"
+#include "lib/tokenize/text_vocab.h"
 
 #include "lib/base/str.h"
 
 struct posting {
-    struct mf_tokenize *tokenizer;
-    struct mf_ids *ids, out;
+    struct mf_encoder *tokenizer;
+    struct mf_token_ids *ids, out;
 };
 
 static enum mf_status failed(const struct posting *posting)
@@ -23,13 +23,13 @@ static enum mf_status put_node(struct posting *posting,
     if (!id || id->kind != MF_NODE_NUMBER || id->type != MF_VALUE_U64 ||
         id->number.u64 >= MF_NO_TOKEN)
         return mf_step_refuse(posting->tokenizer->env, step, "type");
-    return mf_ids_add(&posting->out, (uint32_t)id->number.u64);
+    return mf_token_ids_add(&posting->out, (uint32_t)id->number.u64);
 }
 
 static enum mf_status put_text(struct posting *posting)
 {
     for (size_t i = 0; i < posting->ids->count; i++)
-        if (mf_ids_add(&posting->out, posting->ids->at[i]) != MF_OK)
+        if (mf_token_ids_add(&posting->out, posting->ids->at[i]) != MF_OK)
             return failed(posting);
     return MF_OK;
 }
@@ -37,7 +37,7 @@ static enum mf_status put_text(struct posting *posting)
 /* What was put becomes the text for the next step. */
 static void turn(struct posting *posting)
 {
-    struct mf_ids ids = *posting->ids;
+    struct mf_token_ids ids = *posting->ids;
 
     *posting->ids = posting->out;
     posting->out = ids;
@@ -106,7 +106,7 @@ static enum mf_status run_template(struct posting *posting,
 static enum mf_status put_named(struct posting *posting,
                                 enum mf_special_kind which)
 {
-    struct mf_tokenize *tokenizer = posting->tokenizer;
+    struct mf_encoder *tokenizer = posting->tokenizer;
     struct mf_str text = tokenizer->fast->special[which];
     const struct mf_added *added =
         text.at ? mf_added_find(&tokenizer->fast->added, text) : NULL;
@@ -123,12 +123,12 @@ static enum mf_status put_named(struct posting *posting,
                        "'tokenizer_config.json': the template of texts needs a "
                        "valid %s_token",
                        names[which]);
-    return mf_ids_add(&posting->out, (uint32_t)added->id);
+    return mf_token_ids_add(&posting->out, (uint32_t)added->id);
 }
 
 static enum mf_status run_class(struct posting *posting)
 {
-    const struct mf_tokenize *tokenizer = posting->tokenizer;
+    const struct mf_encoder *tokenizer = posting->tokenizer;
     const struct mf_class_config *config = &tokenizer->config;
     bool bos = config->add_bos == MF_UNSET ? tokenizer->fast->class->adds_bos
                                            : config->add_bos == MF_TRUE;
@@ -145,7 +145,7 @@ static enum mf_status run_class(struct posting *posting)
 /* Of a class that is not made of a tokenizer.json. */
 static enum mf_status run_slow(struct posting *posting)
 {
-    const struct mf_tokenize *tokenizer = posting->tokenizer;
+    const struct mf_encoder *tokenizer = posting->tokenizer;
     const struct mf_slow *slow = tokenizer->fast->slow;
     bool pair = slow->ends == MF_ENDS_PAIR;
     bool bos = tokenizer->config.add_bos == MF_TRUE;
@@ -166,7 +166,7 @@ static enum mf_status run_slow(struct posting *posting)
 
 static enum mf_status run_file(struct posting *posting)
 {
-    struct mf_tokenize *tokenizer = posting->tokenizer;
+    struct mf_encoder *tokenizer = posting->tokenizer;
     struct mf_steps steps;
 
     if (mf_steps_make(tokenizer->env, tokenizer->arena,
@@ -188,8 +188,8 @@ static enum mf_status run_file(struct posting *posting)
                : mf_sidecar_fail(tokenizer->env, tokenizer->fast->file);
 }
 
-enum mf_status mf_post_process(struct mf_tokenize *tokenizer,
-                               struct mf_ids *ids)
+enum mf_status mf_post_process(struct mf_encoder *tokenizer,
+                               struct mf_token_ids *ids)
 {
     struct posting posting = { .tokenizer = tokenizer,
                                .ids = ids,

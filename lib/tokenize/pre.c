@@ -58,14 +58,14 @@ static enum mf_status find(struct mf_fast *fast, struct mf_arena *arena,
                            const char **pre)
 {
     const struct mf_str sample = { text, sizeof(text) - 1 };
-    struct mf_tokenize *tokenizer = mf_tokenize_open(fast, arena);
+    struct mf_encoder *tokenizer = mf_encoder_open(fast, arena);
     struct mf_env *env = fast->env;
     uint32_t *ids;
     size_t count;
     char hash[65];
 
     if (!tokenizer ||
-        mf_tokenize_encode(tokenizer, sample, true, &ids, &count) != MF_OK)
+        mf_encoder_run(tokenizer, sample, true, &ids, &count) != MF_OK)
         return env->error.status;
     hash_ids(ids, count, hash);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -79,7 +79,7 @@ static enum mf_status find(struct mf_fast *fast, struct mf_arena *arena,
                    fast->file, hash);
 }
 
-enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre)
+enum mf_status mf_encoder_pre(struct mf_fast *fast, const char **pre)
 {
     struct mf_arena arena;
     enum mf_status status;

@@ -31,7 +31,8 @@ static const char gpt2[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+|"
 
 /* head before the text. */
 static enum mf_status put_before(struct splitting *splitting,
-                                 struct mf_piece *piece, struct mf_str head)
+                                 struct mf_text_piece *piece,
+                                 struct mf_str head)
 {
     char *at = mf_arena_text(splitting->pieces->arena, head.size + piece->size);
 
@@ -47,7 +48,7 @@ static enum mf_status put_before(struct splitting *splitting,
 /* ---- by patterns and characters ---- */
 
 static enum mf_status cut_pattern(struct splitting *splitting,
-                                  const struct mf_piece *piece)
+                                  const struct mf_text_piece *piece)
 {
     struct mf_pieces *pieces = splitting->pieces;
 
@@ -60,7 +61,7 @@ static enum mf_status cut_pattern(struct splitting *splitting,
 }
 
 static enum mf_status cut_chars(struct splitting *splitting,
-                                const struct mf_piece *piece)
+                                const struct mf_text_piece *piece)
 {
     if (mf_match_chars(splitting->pieces,
                        (struct mf_str){ piece->at, piece->size },
@@ -71,7 +72,7 @@ static enum mf_status cut_chars(struct splitting *splitting,
 
 /* Runs of words and of what is neither word nor space, each a piece. */
 static enum mf_status cut_words(struct splitting *splitting,
-                                const struct mf_piece *piece)
+                                const struct mf_text_piece *piece)
 {
     struct mf_pieces *pieces = splitting->pieces;
     const struct mf_str text = { piece->at, piece->size };
@@ -99,7 +100,7 @@ static enum mf_status cut_words(struct splitting *splitting,
 
 /* BERT's: at white space, which goes, and around punctuation. */
 static enum mf_status cut_bert(struct splitting *splitting,
-                               const struct mf_piece *piece)
+                               const struct mf_text_piece *piece)
 {
     struct mf_pieces *pieces = splitting->pieces;
     const struct mf_str text = { piece->at, piece->size };
@@ -111,10 +112,10 @@ static enum mf_status cut_bert(struct splitting *splitting,
         bool ends = i == pieces->char_count;
         bool space = !ends && mf_char_is_space(pieces->row[i]);
         bool alone = !ends && mf_char_is_punctuation(pieces->row[i]);
-        struct mf_piece part = { .at = piece->at + pieces->offset[start],
-                                 .size = pieces->offset[i] -
-                                         pieces->offset[start] };
-        struct mf_piece mark = { .at = piece->at + pieces->offset[i] };
+        struct mf_text_piece part = { .at = piece->at + pieces->offset[start],
+                                      .size = pieces->offset[i] -
+                                              pieces->offset[start] };
+        struct mf_text_piece mark = { .at = piece->at + pieces->offset[i] };
 
         if (!ends && !space && !alone)
             continue;
@@ -130,11 +131,11 @@ static enum mf_status cut_bert(struct splitting *splitting,
 /* ---- ByteLevel and Metaspace ---- */
 
 static enum mf_status cut_bytes(struct splitting *splitting,
-                                const struct mf_piece *piece)
+                                const struct mf_text_piece *piece)
 {
     struct mf_pieces *pieces = splitting->pieces;
     const struct mf_str space = { " ", 1 };
-    struct mf_piece own = *piece;
+    struct mf_text_piece own = *piece;
     size_t first = pieces->made_count;
 
     if (splitting->prefix_space && own.at[0] != ' ' &&
@@ -145,7 +146,7 @@ static enum mf_status cut_bytes(struct splitting *splitting,
     if (splitting->by_regex && cut_pattern(splitting, &own) != MF_OK)
         return failed(splitting);
     for (size_t i = first; i < pieces->made_count; i++) {
-        struct mf_piece *part = &pieces->made[i];
+        struct mf_text_piece *part = &pieces->made[i];
         struct mf_str text;
 
         if (mf_bytes_to_chars(pieces, (struct mf_str){ part->at, part->size },
@@ -159,7 +160,7 @@ static enum mf_status cut_bytes(struct splitting *splitting,
 
 /* The piece with the replacement for each space. */
 static enum mf_status replace_spaces(struct splitting *splitting,
-                                     struct mf_piece *piece)
+                                     struct mf_text_piece *piece)
 {
     struct mf_str by = splitting->replacement;
     size_t spaces = 0, size = 0;
@@ -183,10 +184,10 @@ static enum mf_status replace_spaces(struct splitting *splitting,
 }
 
 static enum mf_status cut_spaces(struct splitting *splitting,
-                                 const struct mf_piece *piece)
+                                 const struct mf_text_piece *piece)
 {
     struct mf_str by = splitting->replacement;
-    struct mf_piece own = *piece;
+    struct mf_text_piece own = *piece;
     bool begins;
 
     if (replace_spaces(splitting, &own) != MF_OK)
@@ -321,7 +322,7 @@ static const struct kind {
     const char *type;
     enum mf_status (*read)(struct splitting *splitting);
     enum mf_status (*cut)(struct splitting *splitting,
-                          const struct mf_piece *piece);
+                          const struct mf_text_piece *piece);
 } kinds[] = {
     { "Split", read_pattern, cut_pattern },
     { "ByteLevel", read_bytes, cut_bytes },
@@ -341,7 +342,7 @@ static enum mf_status run(struct splitting *splitting, const struct kind *kind)
     if (kind->read && kind->read(splitting) != MF_OK)
         return failed(splitting);
     for (size_t i = 0; i < pieces->count; i++) {
-        const struct mf_piece *piece = &pieces->at[i];
+        const struct mf_text_piece *piece = &pieces->at[i];
 
         if ((piece->added ? mf_pieces_add(pieces, piece)
                           : kind->cut(splitting, piece)) != MF_OK)

@@ -16,7 +16,8 @@
  *     normalize       the steps before the model,
  *     split           each over pieces of a text
  *     regex, chars    expressions that these use, over few characters
- *     vocab, model    the vocabulary; BPE, WordPiece, a list of words
+ *     text_vocab      the tokens that are parts of a text
+ *     model           BPE, WordPiece, a list of words
  *     post            what a text gets at its ends
  *
  * Invariants.
@@ -38,22 +39,21 @@
 
 #define MF_NO_TOKEN UINT32_MAX
 
-struct mf_fast;     /* fast.h: the files */
-struct mf_tokenize; /* a tokenizer */
+struct mf_fast;    /* fast.h: the files */
+struct mf_encoder; /* a tokenizer */
 
 /* A tokenizer that can be run, its own memory in the arena.  fast was opened;
  * its vocabulary is read with the first text.  NULL after mf_fail. */
-struct mf_tokenize *mf_tokenize_open(struct mf_fast *fast,
-                                     struct mf_arena *arena);
+struct mf_encoder *mf_encoder_open(struct mf_fast *fast,
+                                   struct mf_arena *arena);
 
 /* The ids of a text, in the arena of the tokenizer.  with_special: also those
  * that a text gets at its beginning and end. */
-enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
-                                  struct mf_str text, bool with_special,
-                                  uint32_t **ids, size_t *count);
+enum mf_status mf_encoder_run(struct mf_encoder *tokenizer, struct mf_str text,
+                              bool with_special, uint32_t **ids, size_t *count);
 
 /* tokenizer.ggml.pre as llama.cpp's converter finds it; an error where it knows
  * none.  fast was opened, and its vocabulary is read by this. */
-enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre);
+enum mf_status mf_encoder_pre(struct mf_fast *fast, const char **pre);
 
 #endif

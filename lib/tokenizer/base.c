@@ -216,7 +216,7 @@ static enum mf_status stream_types(struct mf_env *env,
 
 /* ---- procedures ---- */
 
-static enum mf_status check_size(const struct mf_vocab_request *request)
+static enum mf_status check_size(const struct mf_tokenizer_request *request)
 {
     return request->vocab_size <= MF_VOCAB_MAX
                ? MF_OK
@@ -231,11 +231,11 @@ static enum mf_status check_size(const struct mf_vocab_request *request)
 static enum mf_status read_vocabulary(struct base *base, const char **pre)
 {
     return *pre ? mf_fast_read(base->fast, NULL, NULL)
-                : mf_tokenize_pre(base->fast, pre);
+                : mf_encoder_pre(base->fast, pre);
 }
 
 static enum mf_status count_tokens(struct base *base,
-                                   const struct mf_vocab_request *request)
+                                   const struct mf_tokenizer_request *request)
 {
     const struct mf_fast *fast = base->fast;
 
@@ -265,7 +265,7 @@ static enum mf_status put_tokens(struct mf_draft *draft,
 }
 
 enum mf_status mf_base_put(struct mf_draft *draft,
-                           const struct mf_vocab_request *request,
+                           const struct mf_tokenizer_request *request,
                            const struct mf_special_options *options,
                            const char *model, const char *pre)
 {
@@ -294,7 +294,7 @@ enum mf_status mf_base_put(struct mf_draft *draft,
 }
 
 static enum mf_status put(struct mf_draft *draft,
-                          const struct mf_vocab_request *request,
+                          const struct mf_tokenizer_request *request,
                           const struct mf_special_options *options,
                           bool *missing, const char *model)
 {
@@ -304,7 +304,7 @@ static enum mf_status put(struct mf_draft *draft,
 }
 
 enum mf_status mf_base_put_gpt2(struct mf_draft *draft,
-                                const struct mf_vocab_request *request,
+                                const struct mf_tokenizer_request *request,
                                 const struct mf_special_options *options,
                                 bool *missing)
 {
@@ -312,22 +312,22 @@ enum mf_status mf_base_put_gpt2(struct mf_draft *draft,
 }
 
 enum mf_status mf_base_put_bert(struct mf_draft *draft,
-                                const struct mf_vocab_request *request,
+                                const struct mf_tokenizer_request *request,
                                 const struct mf_special_options *options,
                                 bool *missing)
 {
     return put(draft, request, options, missing, "bert");
 }
 
-enum mf_status mf_base_put_whitespace(struct mf_draft *draft,
-                                      const struct mf_vocab_request *request,
-                                      const struct mf_special_options *options,
-                                      bool *missing)
+enum mf_status
+mf_base_put_whitespace(struct mf_draft *draft,
+                       const struct mf_tokenizer_request *request,
+                       const struct mf_special_options *options, bool *missing)
 {
     return put(draft, request, options, missing, "whitespace");
 }
 
-struct mf_fast *mf_base_fast(const struct mf_vocab_request *request)
+struct mf_fast *mf_base_fast(const struct mf_tokenizer_request *request)
 {
     struct mf_fast *fast = request->fast ? *request->fast : NULL;
 
@@ -342,7 +342,7 @@ struct mf_fast *mf_base_fast(const struct mf_vocab_request *request)
     return fast;
 }
 
-enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
+enum mf_status mf_base_added_id(const struct mf_tokenizer_request *request,
                                 struct mf_str text, uint64_t *id)
 {
     struct mf_fast *fast = mf_base_fast(request);

@@ -243,7 +243,7 @@ static bool is_true(const struct mf_node *node)
 
 /* BPE with a token for each byte, decoded in several steps.  What is not is for
  * the next procedure. */
-static enum mf_status check_kind(const struct mf_vocab_request *request,
+static enum mf_status check_kind(const struct mf_tokenizer_request *request,
                                  bool *missing)
 {
     const struct mf_fast *fast;
@@ -275,7 +275,7 @@ static enum mf_status check_holes(const struct vocab *vocab, uint64_t end)
     return MF_OK;
 }
 
-static struct vocab *load(const struct mf_vocab_request *request,
+static struct vocab *load(const struct mf_tokenizer_request *request,
                           enum family family)
 {
     struct vocab *vocab = mf_arena_take(request->arena, sizeof(*vocab));
@@ -320,7 +320,7 @@ static enum mf_status put_words(struct mf_draft *draft, const char *key,
 
 /* Every id below the end has a token. */
 static enum mf_status put_all(struct mf_draft *draft,
-                              const struct mf_vocab_request *request,
+                              const struct mf_tokenizer_request *request,
                               const struct mf_special_options *options,
                               const struct vocab *vocab, uint64_t end)
 {
@@ -346,7 +346,7 @@ static enum mf_status put_all(struct mf_draft *draft,
 /* ---- the procedures ---- */
 
 static enum mf_status put(struct mf_draft *draft,
-                          const struct mf_vocab_request *request,
+                          const struct mf_tokenizer_request *request,
                           const struct mf_special_options *options,
                           bool *missing, enum family family)
 {
@@ -360,17 +360,17 @@ static enum mf_status put(struct mf_draft *draft,
 }
 
 enum mf_status mf_llama_hf_put(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
     return put(draft, request, options, missing, LLAMA);
 }
 
-enum mf_status mf_llama_hf_put_gemma4(struct mf_draft *draft,
-                                      const struct mf_vocab_request *request,
-                                      const struct mf_special_options *options,
-                                      bool *missing)
+enum mf_status
+mf_llama_hf_put_gemma4(struct mf_draft *draft,
+                       const struct mf_tokenizer_request *request,
+                       const struct mf_special_options *options, bool *missing)
 {
     if (put(draft, request, options, missing, GEMMA4) != MF_OK || *missing ||
         mf_set_bool(draft, "tokenizer.ggml.add_space_prefix", false) != MF_OK)
@@ -378,10 +378,10 @@ enum mf_status mf_llama_hf_put_gemma4(struct mf_draft *draft,
     return mf_set_bool(draft, "tokenizer.ggml.add_bos_token", true);
 }
 
-enum mf_status mf_llama_hf_put_xverse(struct mf_draft *draft,
-                                      const struct mf_vocab_request *request,
-                                      const struct mf_special_options *options,
-                                      bool *missing)
+enum mf_status
+mf_llama_hf_put_xverse(struct mf_draft *draft,
+                       const struct mf_tokenizer_request *request,
+                       const struct mf_special_options *options, bool *missing)
 {
     struct vocab *vocab;
 

@@ -14,7 +14,7 @@
 
 /* llama.cpp knows some by name.  The templates of v11 and v13 are files of
  * llama.cpp, which the converter copies. */
-static enum mf_status no_template(const struct mf_vocab_request *request,
+static enum mf_status no_template(const struct mf_tokenizer_request *request,
                                   struct mf_str version)
 {
     static const char text[] =
@@ -30,9 +30,10 @@ static enum mf_status no_template(const struct mf_vocab_request *request,
                          mf_quote(version).text, "");
 }
 
-enum mf_status mf_mistral_put_template(struct mf_draft *draft,
-                                       const struct mf_vocab_request *request,
-                                       struct mf_str version, bool pieces)
+enum mf_status
+mf_mistral_put_template(struct mf_draft *draft,
+                        const struct mf_tokenizer_request *request,
+                        struct mf_str version, bool pieces)
 {
     static const char local[] = "chat_template.jinja";
     static const struct {
@@ -71,7 +72,7 @@ static const struct {
 };
 
 /* Its row; as many as there are rows: no file is there. */
-static size_t find_file(const struct mf_vocab_request *request)
+static size_t find_file(const struct mf_tokenizer_request *request)
 {
     size_t i = 0;
 
@@ -137,13 +138,14 @@ static enum mf_status find_ids(struct mf_reader *reader,
                                struct special *special)
 {
     struct mf_proto file;
-    struct mf_piece piece;
+    struct mf_spm_piece piece;
 
     mf_spm_begin(&file, reader);
     for (uint64_t id = 0; mf_spm_next(&file, &piece); id++) {
-        if (piece.type == MF_PIECE_UNKNOWN)
+        if (piece.type == MF_SPM_PIECE_UNKNOWN)
             special->unknown = id;
-        for (unsigned i = 0; i < NAMES && piece.type == MF_PIECE_CONTROL; i++)
+        for (unsigned i = 0; i < NAMES && piece.type == MF_SPM_PIECE_CONTROL;
+             i++)
             if (has_text(reader, piece.text, special->name[i]))
                 special->id[i] = id;
     }
@@ -209,7 +211,7 @@ static enum mf_status put_arrays(struct mf_draft *draft,
 }
 
 enum mf_status mf_mistral_put_pieces(struct mf_draft *draft,
-                                     const struct mf_vocab_request *request,
+                                     const struct mf_tokenizer_request *request,
                                      const struct mf_special_options *options,
                                      bool *missing)
 {

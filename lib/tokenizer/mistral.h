@@ -11,12 +11,13 @@
 #include "lib/tokenizer/tokenizer.h"
 
 /* tokenizer.model, or one with a version. */
-mf_vocab_procedure mf_mistral_put_pieces;
+mf_tokenizer_procedure mf_mistral_put_pieces;
 
 /* The chat template: the folder's, or else the name of one that llama.cpp has
  * built in for the version. */
-enum mf_status mf_mistral_put_template(struct mf_draft *draft,
-                                       const struct mf_vocab_request *request,
-                                       struct mf_str version, bool pieces);
+enum mf_status
+mf_mistral_put_template(struct mf_draft *draft,
+                        const struct mf_tokenizer_request *request,
+                        struct mf_str version, bool pieces);
 
 #endif

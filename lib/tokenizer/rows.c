@@ -91,9 +91,9 @@ static enum mf_status count_pieces(const struct mf_model *model,
     return mf_sidecar_close(&file, status);
 }
 
-enum mf_status mf_vocab_rows(const struct mf_model *model,
-                             struct mf_arena *arena,
-                             const struct mf_node *config, uint64_t *out)
+enum mf_status mf_tokenizer_rows(const struct mf_model *model,
+                                 struct mf_arena *arena,
+                                 const struct mf_node *config, uint64_t *out)
 {
     const char *name = "tokenizer.model";
     bool pieces = mf_sidecar_exists(model, arena, name);

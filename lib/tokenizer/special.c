@@ -17,14 +17,14 @@
 #include "lib/tokenizer/chat.h"
 #include "lib/tokenizer/merges.h"
 
-static enum mf_status failed(const struct mf_special *special)
+static enum mf_status failed(const struct mf_special_tokens *special)
 {
     return special->env->error.status;
 }
 
 /* ---- what is known of a type ---- */
 
-struct mf_special_type *mf_special_type(struct mf_special *special,
+struct mf_special_type *mf_special_type(struct mf_special_tokens *special,
                                         const char *name)
 {
     for (size_t i = 0; i < special->type_count; i++)
@@ -33,7 +33,7 @@ struct mf_special_type *mf_special_type(struct mf_special *special,
     return NULL;
 }
 
-struct mf_special_type *mf_special_add(struct mf_special *special,
+struct mf_special_type *mf_special_add(struct mf_special_tokens *special,
                                        const char *name)
 {
     struct mf_special_type *type = mf_special_type(special, name);
@@ -51,7 +51,7 @@ struct mf_special_type *mf_special_add(struct mf_special *special,
 }
 
 /* Where tokenizer_config.json has a value for a key of the type: "%s_token". */
-static const struct mf_node *config_at(const struct mf_special *special,
+static const struct mf_node *config_at(const struct mf_special_tokens *special,
                                        const char *format, const char *type)
 {
     char key[64];
@@ -60,7 +60,7 @@ static const struct mf_node *config_at(const struct mf_special *special,
     return mf_node_get(special->config, (struct mf_str){ key, strlen(key) });
 }
 
-const struct mf_node *mf_special_token(struct mf_special *special,
+const struct mf_node *mf_special_token(struct mf_special_tokens *special,
                                        const char *name)
 {
     const struct mf_special_type *type = mf_special_type(special, name);
@@ -70,8 +70,8 @@ const struct mf_node *mf_special_token(struct mf_special *special,
 }
 
 /* The first id counts; `always` replaces it, at its place. */
-static enum mf_status set_id(struct mf_special *special, const char *name,
-                             uint64_t id, bool always)
+static enum mf_status set_id(struct mf_special_tokens *special,
+                             const char *name, uint64_t id, bool always)
 {
     struct mf_special_type *type;
 
@@ -90,8 +90,9 @@ static enum mf_status set_id(struct mf_special *special, const char *name,
 }
 
 /* An id that a file gives: other values than whole numbers mean nothing. */
-static enum mf_status set_node(struct mf_special *special, const char *name,
-                               const struct mf_node *node, const char *file)
+static enum mf_status set_node(struct mf_special_tokens *special,
+                               const char *name, const struct mf_node *node,
+                               const char *file)
 {
     if (!node || node->kind != MF_NODE_NUMBER || node->type == MF_VALUE_F64)
         return MF_OK;
@@ -103,7 +104,7 @@ static enum mf_status set_node(struct mf_special *special, const char *name,
     return set_id(special, name, node->number.u64, false);
 }
 
-enum mf_status mf_special_add_to_texts(struct mf_special *special,
+enum mf_status mf_special_add_to_texts(struct mf_special_tokens *special,
                                        const char *name, bool value)
 {
     struct mf_special_type *type = mf_special_add(special, name);
@@ -131,7 +132,7 @@ static struct mf_str text_of(const struct mf_node *node)
 #define SCRATCH_TOKENS 256
 
 /* The ids of added tokens in tokenizer.json are taken as they are there. */
-static enum mf_status match_added(struct mf_special *special,
+static enum mf_status match_added(struct mf_special_tokens *special,
                                   struct mf_json *json,
                                   const struct mf_str *text, uint64_t *id,
                                   size_t count)
@@ -161,7 +162,7 @@ static enum mf_status match_added(struct mf_special *special,
     return failed(special);
 }
 
-static enum mf_status find_added(struct mf_special *special,
+static enum mf_status find_added(struct mf_special_tokens *special,
                                  const struct mf_str *text, uint64_t *id,
                                  size_t count)
 {
@@ -181,7 +182,7 @@ static enum mf_status find_added(struct mf_special *special,
     return mf_sidecar_close(&file, status);
 }
 
-static enum mf_status read_types(struct mf_special *special)
+static enum mf_status read_types(struct mf_special_tokens *special)
 {
     const char *const *types = special->types;
     struct mf_str text[MF_SPECIAL_TYPES];
@@ -210,7 +211,7 @@ static enum mf_status read_types(struct mf_special *special)
 
 /* ---- config.json ---- */
 
-static enum mf_status read_config(struct mf_special *special)
+static enum mf_status read_config(struct mf_special_tokens *special)
 {
     const struct mf_node *file = special->request->file;
 
@@ -232,7 +233,7 @@ static enum mf_status read_config(struct mf_special *special)
 
 /* ---- normalizers ---- */
 
-static enum mf_status set_normalizer(struct mf_special *special,
+static enum mf_status set_normalizer(struct mf_special_tokens *special,
                                      const struct mf_node *node, int *value)
 {
     if (!node)
@@ -246,7 +247,7 @@ static enum mf_status set_normalizer(struct mf_special *special,
     return MF_OK;
 }
 
-static enum mf_status read_normalizer(struct mf_special *special,
+static enum mf_status read_normalizer(struct mf_special_tokens *special,
                                       const struct mf_node *node)
 {
     struct mf_str type = mf_node_text(node, "type");
@@ -265,7 +266,7 @@ static enum mf_status read_normalizer(struct mf_special *special,
 }
 
 /* One, or the members of a sequence, which may have sequences in it. */
-static enum mf_status read_normalizers(struct mf_special *special)
+static enum mf_status read_normalizers(struct mf_special_tokens *special)
 {
     const struct mf_node *open[MF_JSON_DEPTH];
     const struct mf_node *node = mf_node_at(special->json, "normalizer");
@@ -297,7 +298,7 @@ static enum mf_status read_normalizers(struct mf_special *special)
 /* ---- adding to the draft ---- */
 
 static enum mf_status put_ids(struct mf_draft *draft,
-                              const struct mf_special *special)
+                              const struct mf_special_tokens *special)
 {
     static const struct {
         const char *name, *key;
@@ -324,7 +325,7 @@ static enum mf_status put_ids(struct mf_draft *draft,
 }
 
 static enum mf_status put_adds(struct mf_draft *draft,
-                               const struct mf_special *special)
+                               const struct mf_special_tokens *special)
 {
     static const struct {
         const char *name, *key;
@@ -346,7 +347,7 @@ static enum mf_status put_adds(struct mf_draft *draft,
 }
 
 static enum mf_status put_normalizers(struct mf_draft *draft,
-                                      const struct mf_special *special)
+                                      const struct mf_special_tokens *special)
 {
     if (special->lowercase >= 0 &&
         mf_set_bool(draft, "tokenizer.ggml.normalizer.lowercase",
@@ -359,7 +360,7 @@ static enum mf_status put_normalizers(struct mf_draft *draft,
 }
 
 static enum mf_status put(struct mf_draft *draft,
-                          const struct mf_special *special,
+                          const struct mf_special_tokens *special,
                           const struct mf_special_options *options)
 {
     if (options->merges &&
@@ -375,14 +376,14 @@ static enum mf_status put(struct mf_draft *draft,
 
 /* ---- all of it ---- */
 
-static enum mf_status read_files(struct mf_special *special,
+static enum mf_status read_files(struct mf_special_tokens *special,
                                  struct mf_arena *arena)
 {
     static const char *const left[] = { "added_tokens", "model.vocab",
                                         "model.merges", NULL };
     static const char *const config_left[] = { "added_tokens_decoder", NULL };
 
-    const struct mf_vocab_request *request = special->request;
+    const struct mf_tokenizer_request *request = special->request;
 
     /* A folder without tokenizer.json has none here, either. */
     if (request->fast && *request->fast) {
@@ -409,24 +410,24 @@ static enum mf_status read_files(struct mf_special *special,
 }
 
 enum mf_status mf_special_put(struct mf_draft *draft,
-                              const struct mf_vocab_request *request,
+                              const struct mf_tokenizer_request *request,
                               const struct mf_special_options *options)
 {
     static const char *const usual[] = { "bos", "eos", "unk",  "sep",
                                          "pad", "cls", "mask", NULL };
     const struct mf_special_options none = { .merges = false };
-    struct mf_special *special =
+    struct mf_special_tokens *special =
         mf_arena_take(request->arena, sizeof(*special));
     size_t i = 0;
 
     options = options ? options : &none;
     if (!special)
         return request->env->error.status;
-    *special = (struct mf_special){ .env = request->env,
-                                    .request = request,
-                                    .vocab_size = options->vocab_size,
-                                    .lowercase = -1,
-                                    .strip_accents = -1 };
+    *special = (struct mf_special_tokens){ .env = request->env,
+                                           .request = request,
+                                           .vocab_size = options->vocab_size,
+                                           .lowercase = -1,
+                                           .strip_accents = -1 };
     for (const char *const *type = options->types ? options->types : usual;
          type[i] && i < MF_SPECIAL_TYPES - 2; i++)
         special->types[i] = type[i];

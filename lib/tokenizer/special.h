@@ -21,9 +21,9 @@ struct mf_special_type { /* "bos" */
     const struct mf_node *token;
 };
 
-struct mf_special {
+struct mf_special_tokens {
     struct mf_env *env;
-    const struct mf_vocab_request *request;
+    const struct mf_tokenizer_request *request;
     struct mf_node *json, *config; /* tokenizer.json, tokenizer_config.json */
     bool has_config;               /* and it is not empty */
     uint64_t vocab_size;
@@ -36,20 +36,20 @@ struct mf_special {
 };
 
 /* The type of that name, NULL: nothing is known of it; or added. */
-struct mf_special_type *mf_special_type(struct mf_special *special,
+struct mf_special_type *mf_special_type(struct mf_special_tokens *special,
                                         const char *name);
-struct mf_special_type *mf_special_add(struct mf_special *special,
+struct mf_special_type *mf_special_add(struct mf_special_tokens *special,
                                        const char *name);
 
 /* What tokenizer_config.json has for it, or is taken to have. */
-const struct mf_node *mf_special_token(struct mf_special *special,
+const struct mf_node *mf_special_token(struct mf_special_tokens *special,
                                        const char *name);
 
 /* Whether a token is added to texts. */
-enum mf_status mf_special_add_to_texts(struct mf_special *special,
+enum mf_status mf_special_add_to_texts(struct mf_special_tokens *special,
                                        const char *name, bool value);
 
 /* Reads the post-processor of tokenizer.json. */
-enum mf_status mf_special_read_post(struct mf_special *special);
+enum mf_status mf_special_read_post(struct mf_special_tokens *special);
 
 #endif

@@ -12,7 +12,7 @@
 #include "lib/base/str.h"
 
 struct post {
-    struct mf_special *special;
+    struct mf_special_tokens *special;
     const struct mf_node *bos, *eos, *cls, *sep; /* NULL: none */
 };
 
@@ -281,7 +281,7 @@ static enum mf_status read_processor(struct post *post,
                : MF_OK;
 }
 
-enum mf_status mf_special_read_post(struct mf_special *special)
+enum mf_status mf_special_read_post(struct mf_special_tokens *special)
 {
     struct post post = { .special = special };
     const struct mf_node *node = mf_node_at(special->json, "post_processor");

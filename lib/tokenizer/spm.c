@@ -14,8 +14,8 @@ static const char eos_key[] = "tokenizer.ggml.eos_token_id";
 
 /* ---- the vocabulary ---- */
 
-struct mf_spm_vocab *mf_spm_vocab_new(const struct mf_vocab_request *request,
-                                      const char *name)
+struct mf_spm_vocab *
+mf_spm_vocab_new(const struct mf_tokenizer_request *request, const char *name)
 {
     struct mf_spm_vocab *vocab = mf_arena_take(request->arena, sizeof(*vocab));
     struct mf_sidecar file;
@@ -95,7 +95,7 @@ mf_spm_vocab_put_special(struct mf_draft *draft,
 }
 
 /* The vocabulary of tokenizer.model; NULL after mf_fail, and where *missing. */
-static struct mf_spm_vocab *begin(const struct mf_vocab_request *request,
+static struct mf_spm_vocab *begin(const struct mf_tokenizer_request *request,
                                   bool *missing)
 {
     *missing = !mf_sidecar_exists(request->model, request->arena, model_file);
@@ -106,7 +106,7 @@ static struct mf_spm_vocab *begin(const struct mf_vocab_request *request,
 
 /* tokenizer_config.json but for its added tokens, of which there may be many;
  * NULL: missing. */
-static enum mf_status read_config(const struct mf_vocab_request *request,
+static enum mf_status read_config(const struct mf_tokenizer_request *request,
                                   struct mf_node **config)
 {
     static const char *const left[] = { "added_tokens_decoder", NULL };
@@ -125,7 +125,7 @@ static const struct mf_spm_list usual = {
 };
 
 enum mf_status mf_spm_put(struct mf_draft *draft,
-                          const struct mf_vocab_request *request,
+                          const struct mf_tokenizer_request *request,
                           const struct mf_special_options *options,
                           bool *missing)
 {
@@ -143,7 +143,7 @@ enum mf_status mf_spm_put(struct mf_draft *draft,
 
 /* ---- Phi 3 ---- */
 
-static enum mf_status read_class(const struct mf_vocab_request *request,
+static enum mf_status read_class(const struct mf_tokenizer_request *request,
                                  bool *is_gpt2)
 {
     struct mf_node *config;
@@ -161,14 +161,14 @@ static enum mf_status read_class(const struct mf_vocab_request *request,
                          "'tokenizer_class'");
 }
 
-static enum mf_status missing_file(const struct mf_vocab_request *request)
+static enum mf_status missing_file(const struct mf_tokenizer_request *request)
 {
     return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "missing file '%s'", model_file);
 }
 
 enum mf_status mf_spm_put_phi3(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -195,7 +195,7 @@ enum mf_status mf_spm_put_phi3(struct mf_draft *draft,
 /* ---- InternLM ---- */
 
 enum mf_status mf_spm_put_internlm2(struct mf_draft *draft,
-                                    const struct mf_vocab_request *request,
+                                    const struct mf_tokenizer_request *request,
                                     const struct mf_special_options *options,
                                     bool *missing)
 {
@@ -230,7 +230,7 @@ enum mf_status mf_spm_put_internlm2(struct mf_draft *draft,
 
 /* add_prefix_space of tokenizer_config.json. */
 static enum mf_status put_prefix(struct mf_draft *draft,
-                                 const struct mf_vocab_request *request)
+                                 const struct mf_tokenizer_request *request)
 {
     const struct mf_node *prefix;
     struct mf_node *config;
@@ -250,7 +250,7 @@ static enum mf_status put_prefix(struct mf_draft *draft,
 }
 
 enum mf_status mf_spm_put_internlm3(struct mf_draft *draft,
-                                    const struct mf_vocab_request *request,
+                                    const struct mf_tokenizer_request *request,
                                     const struct mf_special_options *options,
                                     bool *missing)
 {

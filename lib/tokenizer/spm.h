@@ -20,29 +20,30 @@
 #include "lib/tokenizer/spm_added.h"
 #include "lib/tokenizer/spm_file.h"
 
-mf_vocab_procedure mf_spm_put;      /* tokenizer.model */
-mf_vocab_procedure mf_spm_put_phi3; /* added tokens of tokenizer.json, too */
-mf_vocab_procedure mf_spm_put_internlm2; /* ends a turn with <|im_end|> */
-mf_vocab_procedure mf_spm_put_internlm3; /* likewise */
-mf_vocab_procedure mf_unigram_put_t5;    /* spiece.model, with a charsmap */
+mf_tokenizer_procedure mf_spm_put; /* tokenizer.model */
+mf_tokenizer_procedure
+    mf_spm_put_phi3; /* added tokens of tokenizer.json, too */
+mf_tokenizer_procedure mf_spm_put_internlm2; /* ends a turn with <|im_end|> */
+mf_tokenizer_procedure mf_spm_put_internlm3; /* likewise */
+mf_tokenizer_procedure mf_unigram_put_t5;    /* spiece.model, with a charsmap */
 /* sentencepiece.bpe.model, ids as transformers shifts them; else */
-mf_vocab_procedure mf_unigram_put_xlm;
-mf_vocab_procedure mf_unigram_put_json; /* tokenizer.json */
+mf_tokenizer_procedure mf_unigram_put_xlm;
+mf_tokenizer_procedure mf_unigram_put_json; /* tokenizer.json */
 
 /* tokenizer.json with byte fallback, where tokenizer.model is missing. */
-mf_vocab_procedure mf_llama_hf_put;
-mf_vocab_procedure mf_llama_hf_put_gemma4; /* with merges */
-mf_vocab_procedure mf_llama_hf_put_xverse; /* any vocabulary, no scores */
+mf_tokenizer_procedure mf_llama_hf_put;
+mf_tokenizer_procedure mf_llama_hf_put_gemma4; /* with merges */
+mf_tokenizer_procedure mf_llama_hf_put_xverse; /* any vocabulary, no scores */
 
 /* Rows of an embedding that belong to tokens, to which Gemma 3's is cut. */
-enum mf_status mf_vocab_rows(const struct mf_model *model,
-                             struct mf_arena *arena,
-                             const struct mf_node *config, uint64_t *out);
+enum mf_status mf_tokenizer_rows(const struct mf_model *model,
+                                 struct mf_arena *arena,
+                                 const struct mf_node *config, uint64_t *out);
 
 /* ---- between spm*.c and unigram.c ---- */
 
 struct mf_spm_vocab {
-    struct mf_vocab_request request;
+    struct mf_tokenizer_request request;
     const char *name;   /* of the file with the pieces */
     uint64_t file_size; /* when it was checked */
     struct mf_spm spm;
@@ -57,8 +58,8 @@ struct mf_spm_vocab {
 
 /* A vocabulary of the file of that name, checked, with everything that follows
  * from it but the number of tokens; NULL after mf_fail. */
-struct mf_spm_vocab *mf_spm_vocab_new(const struct mf_vocab_request *request,
-                                      const char *name);
+struct mf_spm_vocab *
+mf_spm_vocab_new(const struct mf_tokenizer_request *request, const char *name);
 
 /* Sets the number of tokens; MF_ERR_LIMIT if there are too many. */
 enum mf_status mf_spm_vocab_count(struct mf_spm_vocab *vocab, uint64_t count);
@@ -76,7 +77,7 @@ enum mf_status mf_spm_vocab_put(struct mf_draft *draft,
 /* The kinds of segments that config.json says. */
 enum mf_status
 mf_unigram_put_type_count(struct mf_draft *draft,
-                          const struct mf_vocab_request *request);
+                          const struct mf_tokenizer_request *request);
 
 /* Special tokens and chat templates; ids from vocab->count on are left out. */
 enum mf_status

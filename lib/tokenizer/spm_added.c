@@ -243,7 +243,7 @@ static enum mf_status read_pairs(struct collecting *collecting)
 /* ---- the files ---- */
 
 static enum mf_status read_file(struct collecting *collecting,
-                                const struct mf_vocab_request *request)
+                                const struct mf_tokenizer_request *request)
 {
     const char *name = mf_spm_added_names[collecting->file];
     struct mf_sidecar file;
@@ -263,7 +263,7 @@ static enum mf_status read_file(struct collecting *collecting,
 }
 
 static enum mf_status read_files(struct collecting *collecting,
-                                 const struct mf_vocab_request *request)
+                                 const struct mf_tokenizer_request *request)
 {
     struct mf_spm_list *list = collecting->list;
     enum mf_status status = MF_OK;
@@ -312,7 +312,7 @@ static enum mf_status order(struct mf_spm_list *list, struct mf_arena *arena,
 }
 
 enum mf_status mf_spm_list_read(struct mf_spm_list *list,
-                                const struct mf_vocab_request *request)
+                                const struct mf_tokenizer_request *request)
 {
     struct mf_env *env = request->env;
     struct collecting collecting = { .env = env,

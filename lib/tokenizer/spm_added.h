@@ -57,6 +57,6 @@ struct mf_spm_list {
 
 /* Reads the files that list->use names and that exist. */
 enum mf_status mf_spm_list_read(struct mf_spm_list *list,
-                                const struct mf_vocab_request *request);
+                                const struct mf_tokenizer_request *request);
 
 #endif

@@ -51,7 +51,7 @@ static uint32_t enum_of(const struct mf_field *field)
     return (uint32_t)field->value;
 }
 
-static void read_piece(struct mf_proto *message, struct mf_piece *piece)
+static void read_piece(struct mf_proto *message, struct mf_spm_piece *piece)
 {
     struct mf_field field;
 
@@ -61,9 +61,9 @@ static void read_piece(struct mf_proto *message, struct mf_piece *piece)
         else if (mf_field_is(&field, SCORE, MF_WIRE_32))
             piece->score = float_of(field.value);
         else if (mf_field_is(&field, TYPE, MF_WIRE_VARINT) &&
-                 enum_of(&field) >= MF_PIECE_NORMAL &&
-                 enum_of(&field) <= MF_PIECE_BYTE)
-            piece->type = (enum mf_piece_type)enum_of(&field);
+                 enum_of(&field) >= MF_SPM_PIECE_NORMAL &&
+                 enum_of(&field) <= MF_SPM_PIECE_BYTE)
+            piece->type = (enum mf_spm_piece_type)enum_of(&field);
     }
 }
 
@@ -72,12 +72,12 @@ void mf_spm_begin(struct mf_proto *file, struct mf_reader *reader)
     mf_proto_init(file, reader, (struct mf_span){ 0, reader->limit });
 }
 
-bool mf_spm_next(struct mf_proto *file, struct mf_piece *piece)
+bool mf_spm_next(struct mf_proto *file, struct mf_spm_piece *piece)
 {
     struct mf_proto message;
     struct mf_field field;
 
-    *piece = (struct mf_piece){ .type = MF_PIECE_NORMAL };
+    *piece = (struct mf_spm_piece){ .type = MF_SPM_PIECE_NORMAL };
     while (mf_proto_next(file, &field))
         if (mf_field_is(&field, PIECES, MF_WIRE_BYTES)) {
             mf_proto_init(&message, file->reader, field.span);
@@ -157,7 +157,7 @@ struct checking {
 };
 
 static enum mf_status refuse(const struct checking *checking,
-                             const struct mf_piece *piece, const char *what)
+                             const struct mf_spm_piece *piece, const char *what)
 {
     return mf_fail(checking->reader->env, MF_ERR_CORRUPT, piece->text.offset,
                    "piece %" PRIu64 " %s", checking->id, what);
@@ -176,7 +176,7 @@ static int byte_of(const char *text)
 }
 
 static enum mf_status check_byte(struct checking *checking,
-                                 const struct mf_piece *piece)
+                                 const struct mf_spm_piece *piece)
 {
     struct mf_reader *reader = checking->reader;
     const char *text;
@@ -197,7 +197,7 @@ static enum mf_status check_byte(struct checking *checking,
 }
 
 static enum mf_status check_piece(struct checking *checking,
-                                  const struct mf_piece *piece)
+                                  const struct mf_spm_piece *piece)
 {
     struct mf_reader *reader = checking->reader;
     bool has_nul;
@@ -209,9 +209,10 @@ static enum mf_status check_piece(struct checking *checking,
     mf_reader_seek(reader, piece->text.offset);
     if (!mf_pass_text(reader, piece->text.size, &has_nul))
         return refuse(checking, piece, "is not UTF-8");
-    if (piece->type == MF_PIECE_BYTE && check_byte(checking, piece) != MF_OK)
+    if (piece->type == MF_SPM_PIECE_BYTE &&
+        check_byte(checking, piece) != MF_OK)
         return failed(reader);
-    checking->unknown += piece->type == MF_PIECE_UNKNOWN;
+    checking->unknown += piece->type == MF_SPM_PIECE_UNKNOWN;
     return failed(reader);
 }
 
@@ -235,7 +236,7 @@ static uint64_t hash_of(struct mf_reader *reader, struct mf_span text)
 static enum mf_status check_pass(struct checking *checking)
 {
     struct mf_reader *reader = checking->reader;
-    struct mf_piece piece;
+    struct mf_spm_piece piece;
     struct mf_proto file;
     uint64_t hash;
 

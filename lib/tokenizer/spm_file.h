@@ -12,13 +12,13 @@
 #include "lib/tokenizer/proto.h"
 
 /* The types that SentencePiece and llama.cpp number alike. */
-enum mf_piece_type {
-    MF_PIECE_NORMAL = 1,
-    MF_PIECE_UNKNOWN,
-    MF_PIECE_CONTROL,
-    MF_PIECE_USER_DEFINED,
-    MF_PIECE_UNUSED,
-    MF_PIECE_BYTE
+enum mf_spm_piece_type {
+    MF_SPM_PIECE_NORMAL = 1,
+    MF_SPM_PIECE_UNKNOWN,
+    MF_SPM_PIECE_CONTROL,
+    MF_SPM_PIECE_USER_DEFINED,
+    MF_SPM_PIECE_UNUSED,
+    MF_SPM_PIECE_BYTE
 };
 
 enum mf_spm_algorithm {
@@ -49,15 +49,15 @@ struct mf_spm {
  * that every piece is there, is UTF-8 and is there once. */
 enum mf_status mf_spm_read(struct mf_reader *reader, struct mf_spm *out);
 
-struct mf_piece {
+struct mf_spm_piece {
     struct mf_span text; /* in the file */
     float score;
-    enum mf_piece_type type;
+    enum mf_spm_piece_type type;
 };
 
 /* The pieces of a file that was read before.  false at the end, or after
  * mf_fail. */
 void mf_spm_begin(struct mf_proto *file, struct mf_reader *reader);
-bool mf_spm_next(struct mf_proto *file, struct mf_piece *piece);
+bool mf_spm_next(struct mf_proto *file, struct mf_spm_piece *piece);
 
 #endif

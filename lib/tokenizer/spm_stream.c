@@ -35,7 +35,7 @@ struct streaming {
     uint64_t id;
     const struct mf_spm_added *replaced; /* by an added token; or NULL */
     bool in_file;                        /* else it is a [PADn] */
-    struct mf_piece piece;
+    struct mf_spm_piece piece;
     size_t next; /* added token */
     char part[PART];
 };
@@ -71,7 +71,7 @@ static enum mf_status open_pieces(struct streaming *streaming)
  * bytes. */
 static struct mf_sidecar *open_added(struct streaming *streaming, unsigned file)
 {
-    const struct mf_vocab_request *request = &streaming->vocab->request;
+    const struct mf_tokenizer_request *request = &streaming->vocab->request;
     struct mf_sidecar *added = &streaming->added[file];
     struct mf_span all = { 0, 0 };
 
@@ -278,7 +278,7 @@ static bool is_called_unused(struct streaming *streaming)
 static enum mf_status send_type(struct streaming *streaming)
 {
     struct mf_value value = { .event = MF_EVENT_ITEM, .type = MF_VALUE_I32 };
-    enum mf_piece_type type = streaming->piece.type;
+    enum mf_spm_piece_type type = streaming->piece.type;
 
     if (streaming->replaced)
         value.number.i64 = streaming->replaced->type;
@@ -286,7 +286,7 @@ static enum mf_status send_type(struct streaming *streaming)
         value.number.i64 = MF_TOKEN_UNUSED;
     else
         value.number.i64 =
-            type == MF_PIECE_USER_DEFINED ? MF_TOKEN_NORMAL : (int64_t)type;
+            type == MF_SPM_PIECE_USER_DEFINED ? MF_TOKEN_NORMAL : (int64_t)type;
     return failed(streaming) ? failed(streaming)
                              : streaming->each(streaming->user, &value);
 }

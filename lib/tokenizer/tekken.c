@@ -270,7 +270,7 @@ static enum mf_status put(struct mf_draft *draft,
 }
 
 enum mf_status mf_tekken_put(struct mf_draft *draft,
-                             const struct mf_vocab_request *request,
+                             const struct mf_tokenizer_request *request,
                              const struct mf_special_options *options,
                              bool *missing)
 {

@@ -12,13 +12,13 @@
 
 #include "lib/tokenizer/tokenizer.h"
 
-mf_vocab_procedure mf_tekken_put;
+mf_tokenizer_procedure mf_tekken_put;
 
 /* ---- between tekken*.c ---- */
 
 struct mf_tekken {
     struct mf_env *env;
-    const struct mf_vocab_request *request;
+    const struct mf_tokenizer_request *request;
     struct mf_node *json;         /* without its vocabulary */
     uint64_t size;                /* of the vocabulary, with special tokens */
     uint64_t special_count;       /* the first ids */

@@ -17,7 +17,7 @@
 /* Rows are part of the program, not of a file: what is wrong with one is found
  * by the first test that runs it. */
 struct row {
-    struct mf_vocab_request request;
+    struct mf_tokenizer_request request;
     struct mf_special_options options;
     struct mf_fast *fast; /* for all procedures */
     struct mf_special_id set[SETS];
@@ -34,7 +34,7 @@ static enum mf_status failed(const struct row *row)
 /* ---- procedures ---- */
 
 static enum mf_status put_special(struct mf_draft *draft,
-                                  const struct mf_vocab_request *request,
+                                  const struct mf_tokenizer_request *request,
                                   const struct mf_special_options *options,
                                   bool *missing)
 {
@@ -43,7 +43,7 @@ static enum mf_status put_special(struct mf_draft *draft,
 }
 
 static enum mf_status put_none(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -57,7 +57,7 @@ static enum mf_status put_none(struct mf_draft *draft,
 /* Tokens of QWenTokenizer and its like are in a file that only Python code of
  * the model's folder can read. */
 static enum mf_status put_code(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -71,7 +71,7 @@ static enum mf_status put_code(struct mf_draft *draft,
 
 static const struct procedure {
     const char *name;
-    mf_vocab_procedure *put;
+    mf_tokenizer_procedure *put;
     bool merges;
     const char *files;
 } procedures[] = {
@@ -205,7 +205,7 @@ static enum mf_status run(struct mf_draft *draft, struct row *row,
 }
 
 enum mf_status mf_tokenizer_put(struct mf_draft *draft,
-                                const struct mf_vocab_request *request,
+                                const struct mf_tokenizer_request *request,
                                 struct mf_str words)
 {
     struct row *row = mf_arena_take(request->arena, sizeof(*row));
@@ -240,9 +240,10 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
                    : MF_OK;
 }
 
-enum mf_status mf_tokenizer_put_outline(struct mf_draft *draft,
-                                        const struct mf_vocab_request *request,
-                                        struct mf_str words)
+enum mf_status
+mf_tokenizer_put_outline(struct mf_draft *draft,
+                         const struct mf_tokenizer_request *request,
+                         struct mf_str words)
 {
     return mf_str_is(next_word(&words, ' '), "xlm_roberta")
                ? mf_unigram_put_type_count(draft, request)

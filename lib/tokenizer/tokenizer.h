@@ -33,11 +33,12 @@
 #define MF_LIB_TOKENIZER_H
 
 #include "lib/draft/draft.h"
+#include "lib/vocab/known.h"
 
 struct mf_fast; /* lib/tokenize/fast.h */
 struct mf_node; /* lib/json/tree.h */
 
-struct mf_vocab_request {
+struct mf_tokenizer_request {
     struct mf_env *env;
     const struct mf_model *model;
     struct mf_arena *arena;       /* lives as long as the draft */
@@ -50,16 +51,6 @@ struct mf_vocab_request {
     /* tokenizer.json, once a procedure has opened it for the others; NULL: each
      * opens it for itself. */
     struct mf_fast **fast;
-};
-
-/* The ids that ggml gives to types of tokens. */
-enum mf_token_type {
-    MF_TOKEN_NORMAL = 1,
-    MF_TOKEN_UNKNOWN,
-    MF_TOKEN_CONTROL,
-    MF_TOKEN_USER_DEFINED,
-    MF_TOKEN_UNUSED,
-    MF_TOKEN_BYTE
 };
 
 struct mf_special_id { /* an id that a procedure sets */
@@ -81,24 +72,25 @@ struct mf_special_options { /* zero: what SpecialVocab(folder) does */
 /* What a `vocab` row names.  *missing is set, and nothing added, where the
  * files are not there, so that the next procedure of the row is run. */
 typedef enum mf_status
-mf_vocab_procedure(struct mf_draft *draft,
-                   const struct mf_vocab_request *request,
-                   const struct mf_special_options *options, bool *missing);
+mf_tokenizer_procedure(struct mf_draft *draft,
+                       const struct mf_tokenizer_request *request,
+                       const struct mf_special_options *options, bool *missing);
 
 /* Runs the procedure that words, the rest of a `vocab` row, say. */
 enum mf_status mf_tokenizer_put(struct mf_draft *draft,
-                                const struct mf_vocab_request *request,
+                                const struct mf_tokenizer_request *request,
                                 struct mf_str words);
 
 /* No more than its keys that need no tokenizer: what config.json says. */
-enum mf_status mf_tokenizer_put_outline(struct mf_draft *draft,
-                                        const struct mf_vocab_request *request,
-                                        struct mf_str words);
+enum mf_status
+mf_tokenizer_put_outline(struct mf_draft *draft,
+                         const struct mf_tokenizer_request *request,
+                         struct mf_str words);
 
 /* Adds the keys of the special tokens, and the chat templates.  options NULL:
  * all zero. */
 enum mf_status mf_special_put(struct mf_draft *draft,
-                              const struct mf_vocab_request *request,
+                              const struct mf_tokenizer_request *request,
                               const struct mf_special_options *options);
 
 /* Whether the text belongs to a control token that files often mark as an

@@ -37,7 +37,7 @@ static enum mf_status put_normalizer(struct mf_draft *draft,
 /* ---- T5 ---- */
 
 enum mf_status mf_unigram_put_t5(struct mf_draft *draft,
-                                 const struct mf_vocab_request *request,
+                                 const struct mf_tokenizer_request *request,
                                  const struct mf_special_options *options,
                                  bool *missing)
 {
@@ -85,8 +85,9 @@ static const struct mf_spm_added fairseq[] = {
     { 4, 250001, MF_SPM_ADDED_FIXED, MF_TOKEN_CONTROL, false },
 };
 
-enum mf_status mf_unigram_put_type_count(struct mf_draft *draft,
-                                         const struct mf_vocab_request *request)
+enum mf_status
+mf_unigram_put_type_count(struct mf_draft *draft,
+                          const struct mf_tokenizer_request *request)
 {
     const struct mf_node *count =
         mf_node_at(request->config, "type_vocab_size");
@@ -106,7 +107,7 @@ static enum mf_status put_shifted(struct mf_draft *draft,
                                   struct mf_spm_vocab *vocab,
                                   const struct mf_special_options *options)
 {
-    const struct mf_vocab_request *request = &vocab->request;
+    const struct mf_tokenizer_request *request = &vocab->request;
     uint64_t count = request->vocab_size;
     bool mask = strcmp(request->arch, "nomic-bert-moe") == 0;
 
@@ -129,7 +130,7 @@ static enum mf_status put_shifted(struct mf_draft *draft,
 }
 
 enum mf_status mf_unigram_put_xlm(struct mf_draft *draft,
-                                  const struct mf_vocab_request *request,
+                                  const struct mf_tokenizer_request *request,
                                   const struct mf_special_options *options,
                                   bool *missing)
 {

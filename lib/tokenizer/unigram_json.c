@@ -263,7 +263,7 @@ static uint64_t find_unknown(const struct mf_fast *fast)
 }
 
 static enum mf_status load(struct vocab *vocab,
-                           const struct mf_vocab_request *request)
+                           const struct mf_tokenizer_request *request)
 {
     struct streaming streaming = { .env = request->env, .vocab = vocab };
     const struct mf_fast *fast = vocab->fast = mf_base_fast(request);
@@ -306,7 +306,7 @@ static enum mf_status put_arrays(struct mf_draft *draft,
 }
 
 enum mf_status mf_unigram_put_json(struct mf_draft *draft,
-                                   const struct mf_vocab_request *request,
+                                   const struct mf_tokenizer_request *request,
                                    const struct mf_special_options *options,
                                    bool *missing)
 {

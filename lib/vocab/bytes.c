@@ -138,7 +138,7 @@ void mf_byte_tokens_add(struct mf_byte_tokens *bytes,
                         const struct mf_vocab *vocab,
                         const struct mf_items *token, int64_t type)
 {
-    enum mf_tokenizer_kind kind =
+    enum mf_known_tokenizer_kind kind =
         vocab->tokenizer ? vocab->tokenizer->kind : MF_TOKENIZER_TEST;
     int byte = byte_of(vocab, token->text);
 
@@ -209,7 +209,7 @@ static void note_gap(const struct mf_vocab *vocab, enum mf_severity severity,
 static void report_gap(const struct mf_byte_tokens *bytes,
                        const struct mf_vocab *vocab)
 {
-    enum mf_tokenizer_kind kind =
+    enum mf_known_tokenizer_kind kind =
         vocab->tokenizer ? vocab->tokenizer->kind : MF_TOKENIZER_TEST;
     bool raw = mf_vocab_has_trait(vocab, MF_PRE_RAW_BYTES);
     bool large = vocab->count >= ALL_BYTES;

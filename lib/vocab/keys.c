@@ -78,11 +78,11 @@ static void check_model(struct mf_vocab *vocab)
     if (meta->type != MF_VALUE_STRING)
         return;
     name = name_in(meta);
-    vocab->tokenizer = mf_tokenizer_find(name);
+    vocab->tokenizer = mf_known_tokenizer_find(name);
     if (!vocab->tokenizer)
         mf_index_note(vocab->index, meta->shard, MF_ERROR, MF_RULE_TOKENS_MODEL,
                       meta->span.offset, "unknown tokenizer '%s'%s",
-                      mf_quote(name).text, mf_tokenizer_hint(name).text);
+                      mf_quote(name).text, mf_known_tokenizer_hint(name).text);
 }
 
 /* Only byte pairs are split before they are merged. */
@@ -295,7 +295,7 @@ static void check_ids(struct mf_vocab *vocab)
 
         if (meta && check_id(vocab, meta, true, &id) && ids[i].special)
             vocab->special[vocab->special_count++] =
-                (struct mf_special){ meta, id, MF_TOKEN_CONTROL };
+                (struct mf_vocab_special){ meta, id, MF_TOKEN_CONTROL };
     }
     for (size_t i = 0; i < vocab->index->meta_count; i++) {
         const struct mf_meta *meta = &vocab->index->meta[i];

@@ -17,7 +17,7 @@
 #define TEST   MF_TOKENIZER_TEST
 #define NONE   MF_TOKENIZER_NONE
 
-static const struct mf_tokenizer tokenizers[] = {
+static const struct mf_known_tokenizer tokenizers[] = {
 #define TOKENIZER(name, kind, bos, eos, unknown, separator, longest)           \
     { name, kind, bos, eos, unknown, separator, longest },
 #include "lib/vocab/tokenizers.def"
@@ -38,7 +38,7 @@ static const struct mf_pre_tokenizer pre_tokenizers[] = {
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))
 
-const struct mf_tokenizer *mf_tokenizer_find(struct mf_str name)
+const struct mf_known_tokenizer *mf_known_tokenizer_find(struct mf_str name)
 {
     for (size_t i = 0; i < COUNT(tokenizers); i++)
         if (mf_str_is(name, tokenizers[i].name))
@@ -119,7 +119,7 @@ static void consider(struct mf_str name, const char *candidate, size_t *best,
     snprintf(hint->text, sizeof(hint->text), "; did you mean '%s'?", candidate);
 }
 
-struct mf_hint mf_tokenizer_hint(struct mf_str name)
+struct mf_hint mf_known_tokenizer_hint(struct mf_str name)
 {
     struct mf_hint hint = { "" };
     size_t best = SIZE_MAX;

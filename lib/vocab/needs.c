@@ -87,8 +87,8 @@ static void need(struct mf_vocab *vocab, const char *suffix, int64_t fallback,
 
 static void check_specials(struct mf_vocab *vocab)
 {
-    const struct mf_tokenizer *row = vocab->tokenizer;
-    enum mf_tokenizer_kind kind = row->kind;
+    const struct mf_known_tokenizer *row = vocab->tokenizer;
+    enum mf_known_tokenizer_kind kind = row->kind;
     bool words = kind == MF_TOKENIZER_WPM;
     bool always = mf_vocab_has_trait(vocab, MF_PRE_ALWAYS_BOS);
     int64_t bos = mf_vocab_has_trait(vocab, MF_PRE_NO_BOS) ? -1 : row->bos;

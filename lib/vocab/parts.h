@@ -22,20 +22,8 @@ enum mf_vocab_array {
 
 #define MF_VOCAB_IDS 17
 
-/* Values of tokenizer.ggml.token_type. */
-enum mf_token_type {
-    MF_TOKEN_UNDEFINED,
-    MF_TOKEN_NORMAL,
-    MF_TOKEN_UNKNOWN,
-    MF_TOKEN_CONTROL,
-    MF_TOKEN_USER,
-    MF_TOKEN_UNUSED,
-    MF_TOKEN_BYTE,
-    MF_TOKEN_TYPES
-};
-
 /* A special token that a key names. */
-struct mf_special {
+struct mf_vocab_special {
     const struct mf_meta *meta;
     uint64_t id; /* in the vocabulary */
     int64_t type;
@@ -44,12 +32,13 @@ struct mf_special {
 struct mf_vocab {
     struct mf_model *model;
     struct mf_index *index;
-    const struct mf_tokenizer *tokenizer; /* NULL: missing or unknown */
-    const struct mf_pre_tokenizer *pre;   /* likewise */
+    const struct mf_known_tokenizer *tokenizer; /* NULL: missing or unknown */
+    const struct mf_pre_tokenizer *pre;         /* likewise */
     /* NULL: missing, or not an array of the right type. */
     const struct mf_meta *array[MF_VOCAB_ARRAYS];
-    uint64_t count;                          /* of tokens */
-    struct mf_special special[MF_VOCAB_IDS]; /* those to be special tokens */
+    uint64_t count; /* of tokens */
+    struct mf_vocab_special
+        special[MF_VOCAB_IDS]; /* those to be special tokens */
     size_t special_count;
 };
 
@@ -68,7 +57,7 @@ struct mf_tally_text mf_tally_rest(const struct mf_tally *tally,
                                    const char *what);
 
 static inline bool mf_vocab_is(const struct mf_vocab *vocab,
-                               enum mf_tokenizer_kind kind)
+                               enum mf_known_tokenizer_kind kind)
 {
     return vocab->tokenizer && vocab->tokenizer->kind == kind;
 }

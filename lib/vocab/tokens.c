@@ -270,7 +270,7 @@ static void report_types(const struct scan *scan)
                       odd->at, odd->text.text, scan->odd, MF_TOKEN_TYPES - 1,
                       mf_tally_rest(odd, "tokens").text);
     for (size_t i = 0; types && i < vocab->special_count; i++) {
-        const struct mf_special *special = &vocab->special[i];
+        const struct mf_vocab_special *special = &vocab->special[i];
 
         if (special->type != MF_TOKEN_NORMAL && special->type != MF_TOKEN_BYTE)
             continue;

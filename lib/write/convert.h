@@ -180,11 +180,11 @@ enum mf_status mf_outputs_plan_folder(const char *path,
 
 /* All that it becomes, in one draft; or only its name, where that is not NULL.
  */
-struct mf_hub_name;
+struct mf_hub_file_name;
 enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                    struct mf_draft *draft,
                                    const struct mf_convert_options *options,
-                                   struct mf_hub_name *name);
+                                   struct mf_hub_file_name *name);
 
 /* Opens the adapter that the options name; makes tensors of a draft the merged
  * ones; refuses an adapter of which something was not used. */
@@ -207,7 +207,7 @@ enum mf_status mf_outputs_plan_adapter(const char *path,
 enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_draft *draft,
                                        const struct mf_convert_options *options,
-                                       struct mf_hub_name *name);
+                                       struct mf_hub_file_name *name);
 
 /* The tensors' names, where they do not come from a folder that becomes GGUF,
  * and their numbers where a compressed checkpoint becomes floats. */

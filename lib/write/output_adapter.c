@@ -99,7 +99,7 @@ static enum mf_status set_type(struct mf_env *env, const char *name,
 enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_draft *draft,
                                        const struct mf_convert_options *options,
-                                       struct mf_hub_name *name)
+                                       struct mf_hub_file_name *name)
 {
     struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN, .name = name };
     enum mf_status status = set_type(outputs->env, options->type, &hub);

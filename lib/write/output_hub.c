@@ -147,7 +147,7 @@ static enum mf_status check_projector(struct mf_env *env,
 enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                    struct mf_draft *draft,
                                    const struct mf_convert_options *options,
-                                   struct mf_hub_name *name)
+                                   struct mf_hub_file_name *name)
 {
     struct mf_model *model = outputs->model;
     struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN,

@@ -140,7 +140,7 @@ static enum mf_status fill(struct mf_env *env, const char *name,
 static enum mf_status find_name(struct mf_outputs *outputs,
                                 const struct mf_convert_options *options,
                                 struct mf_draft *draft,
-                                struct mf_hub_name *name)
+                                struct mf_hub_file_name *name)
 {
     if (!mf_model_is_lora(outputs->model))
         return mf_outputs_list_hub(outputs, draft, options, name);
@@ -150,8 +150,9 @@ static enum mf_status find_name(struct mf_outputs *outputs,
 }
 
 static enum mf_status put_name(struct mf_env *env,
-                               const struct mf_hub_name *name, const char *path,
-                               bool folder, struct filled *out)
+                               const struct mf_hub_file_name *name,
+                               const char *path, bool folder,
+                               struct filled *out)
 {
     const char *last = folder ? path + strlen(path) : mf_base_name(path);
     size_t head = (size_t)(last - path);
@@ -180,7 +181,7 @@ enum mf_status mf_convert_path(struct mf_model *model, const char *path,
 {
     const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
     struct filled filled = { .at = out, .room = room };
-    struct mf_hub_name name = { "", { NULL, 0 }, NULL };
+    struct mf_hub_file_name name = { "", { NULL, 0 }, NULL };
     struct mf_env *env = model->env;
     struct mf_outputs outputs;
     struct mf_draft draft;

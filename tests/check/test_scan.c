@@ -195,7 +195,7 @@ static bool is_out(const struct view *view, uint64_t value, bool high)
 {
     const struct bound *bound = view->bound;
     size_t stride = mf_scan_stride(bound->type);
-    struct mf_found found;
+    struct mf_scan_found found;
 
     memset(view->bytes, 0, BLOCKS * stride);
     put(view->bytes + 3 * stride + bound->offset, value, bound->width,
@@ -250,7 +250,7 @@ static void every_type_has_its_bounds(void **state)
     for (size_t type = 0; type < MF_TYPE_COUNT; type++) {
         size_t stride = mf_scan_stride((enum mf_type)type), listed = 0;
         uint8_t block[300];
-        struct mf_found found;
+        struct mf_scan_found found;
 
         for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)
             listed += bounds[i].type == (enum mf_type)type;
@@ -266,7 +266,7 @@ static void every_type_has_its_bounds(void **state)
 static void scales_of_iq1_m_have_bounds(void **state)
 {
     uint8_t block[56] = { 0 };
-    struct mf_found found;
+    struct mf_scan_found found;
 
     (void)state;
     block[48 + 7] = 0x70; /* bits 12 to 15 of 0x7800 */

@@ -170,7 +170,7 @@ static struct pair slice(const struct mf_derivation *d, struct pair old)
 {
     uint32_t axis = (uint32_t)pick(old.node->rank);
     uint64_t dim = old.node->dim[axis], step = pick(3);
-    struct mf_slice part = { .axis = axis, .step = step };
+    struct mf_derived_slice part = { .axis = axis, .step = step };
     struct pair pair;
 
     part.from = pick(dim);
@@ -197,7 +197,7 @@ static struct pair join(const struct mf_derivation *d, struct pair old)
     struct pair pair;
 
     for (size_t i = 1; i < count; i++) {
-        struct mf_slice part = { .axis = axis };
+        struct mf_derived_slice part = { .axis = axis };
 
         part.from = start[i] = pick(old.node->dim[axis]);
         part.count = 1 + pick(old.node->dim[axis] - part.from);
@@ -427,9 +427,9 @@ static const struct mf_derived *slice_of(const struct mf_derivation *d,
                                          uint32_t axis, uint64_t from,
                                          uint64_t count)
 {
-    return mf_derive_slice(
-        d, node,
-        (struct mf_slice){ .axis = axis, .from = from, .count = count });
+    return mf_derive_slice(d, node,
+                           (struct mf_derived_slice){
+                               .axis = axis, .from = from, .count = count });
 }
 
 /* The tensors come from open_tensors. */

@@ -130,7 +130,8 @@ static const struct mf_derived *derive(const struct mf_derivation *d,
     case 5:
         both[0] = c;
         both[1] = mf_derive_slice(
-            d, c, (struct mf_slice){ .axis = 1, .from = 3, .count = 17 });
+            d, c,
+            (struct mf_derived_slice){ .axis = 1, .from = 3, .count = 17 });
         return mf_derive_join(d, 1, both, 2);
     case 6:
         return mf_derive_tensor(d, model, 4);

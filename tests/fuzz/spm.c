@@ -52,7 +52,7 @@ static const char *const base_config[] = {
 static const char *const tekken[] = { "tekken.json", NULL };
 
 static enum mf_status put_base(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -65,7 +65,7 @@ static enum mf_status put_base(struct mf_draft *draft,
 
 /* The tokenizer is run, too. */
 static enum mf_status put_slow(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -76,7 +76,7 @@ static enum mf_status put_slow(struct mf_draft *draft,
 }
 
 static enum mf_status put_bert(struct mf_draft *draft,
-                               const struct mf_vocab_request *request,
+                               const struct mf_tokenizer_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
@@ -86,26 +86,26 @@ static enum mf_status put_bert(struct mf_draft *draft,
                        "bert", "x");
 }
 
-static mf_vocab_procedure *const of_pieces[] = { mf_spm_put,
-                                                 mf_spm_put_phi3,
-                                                 mf_spm_put_internlm2,
-                                                 mf_spm_put_internlm3,
-                                                 mf_mistral_put_pieces,
-                                                 mf_unigram_put_t5,
-                                                 mf_unigram_put_xlm,
-                                                 NULL };
-static mf_vocab_procedure *const of_json[] = { mf_llama_hf_put,
-                                               mf_llama_hf_put_gemma4,
-                                               mf_llama_hf_put_xverse,
-                                               mf_unigram_put_xlm, NULL };
-static mf_vocab_procedure *const of_base[] = { put_base, put_bert, NULL };
-static mf_vocab_procedure *const of_slow[] = { put_base, put_slow, NULL };
-static mf_vocab_procedure *const of_tekken[] = { mf_tekken_put, NULL };
+static mf_tokenizer_procedure *const of_pieces[] = { mf_spm_put,
+                                                     mf_spm_put_phi3,
+                                                     mf_spm_put_internlm2,
+                                                     mf_spm_put_internlm3,
+                                                     mf_mistral_put_pieces,
+                                                     mf_unigram_put_t5,
+                                                     mf_unigram_put_xlm,
+                                                     NULL };
+static mf_tokenizer_procedure *const of_json[] = { mf_llama_hf_put,
+                                                   mf_llama_hf_put_gemma4,
+                                                   mf_llama_hf_put_xverse,
+                                                   mf_unigram_put_xlm, NULL };
+static mf_tokenizer_procedure *const of_base[] = { put_base, put_bert, NULL };
+static mf_tokenizer_procedure *const of_slow[] = { put_base, put_slow, NULL };
+static mf_tokenizer_procedure *const of_tekken[] = { mf_tekken_put, NULL };
 
 static const struct target {
     const char *name;
     const char *const *files; /* that are the bytes */
-    mf_vocab_procedure *const *procedures;
+    mf_tokenizer_procedure *const *procedures;
 } targets[] = {
     { "spm", pieces, of_pieces },       { "spm_added", added, of_pieces },
     { "spm_json", json_only, of_json }, { "base", base, of_base },
@@ -207,14 +207,14 @@ static void stream(struct mf_env *env, const struct mf_entry *entry)
         stop(entry->key.at, "another value the second time");
 }
 
-static void run(struct mf_env *env, mf_vocab_procedure *procedure,
+static void run(struct mf_env *env, mf_tokenizer_procedure *procedure,
                 uint64_t vocab_size)
 {
     struct mf_model *model;
     struct mf_draft draft;
-    struct mf_vocab_request request = { .env = env,
-                                        .arch = "llama",
-                                        .vocab_size = vocab_size };
+    struct mf_tokenizer_request request = { .env = env,
+                                            .arch = "llama",
+                                            .vocab_size = vocab_size };
     const struct mf_str arch = { "llama", 5 };
     struct mf_node *config;
     bool missing;
@@ -251,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (const char *const *name = target()->files; *name; name++)
         put_file(*name, data, size);
     mf_env_heap(env, &before);
-    for (mf_vocab_procedure *const *at = target()->procedures; *at; at++) {
+    for (mf_tokenizer_procedure *const *at = target()->procedures; *at; at++) {
         run(env, *at, 0);
         run(env, *at, 9);
     }

@@ -29,9 +29,9 @@
 
 static const char *pre;
 
-enum mf_status __wrap_mf_tokenize_pre(struct mf_fast *fast, const char **out);
+enum mf_status __wrap_mf_encoder_pre(struct mf_fast *fast, const char **out);
 
-enum mf_status __wrap_mf_tokenize_pre(struct mf_fast *fast, const char **out)
+enum mf_status __wrap_mf_encoder_pre(struct mf_fast *fast, const char **out)
 {
     *out = pre;
     return mf_fast_read(fast, NULL, NULL);

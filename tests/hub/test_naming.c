@@ -59,8 +59,8 @@ static void names_are_found(void **state)
     for (size_t i = 0; i < COUNT(names); i++) {
         const struct mf_naming_arch *arch =
             mf_naming_arch_find(str(names[i].arch));
-        struct mf_named named;
-        char text[MF_HUB_NAME_MAX + 1] = "nothing";
+        struct mf_named_tensor named;
+        char text[MF_TENSOR_NAME_MAX + 1] = "nothing";
         bool found;
 
         assert_non_null(arch);
@@ -107,7 +107,7 @@ static void rows_are_sorted(void **state)
 
 static unsigned flags_of(const char *arch, const char *name)
 {
-    struct mf_named named;
+    struct mf_named_tensor named;
 
     assert_true(
         mf_naming_find(mf_naming_arch_find(str(arch)), 9, str(name), &named));
@@ -152,7 +152,7 @@ static void patterns_fit(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         struct mf_glob_match match;
-        struct mf_hub_name name = { .size = 0 };
+        struct mf_tensor_name name = { .size = 0 };
         bool fits = mf_glob_fits(str(patterns[i].pattern),
                                  str(patterns[i].name), &match);
 
@@ -194,10 +194,10 @@ static void choices_are_listed(void **state)
 
 static void texts_are_replaced(void **state)
 {
-    struct mf_hub_name name = { .size = 0 };
+    struct mf_tensor_name name = { .size = 0 };
 
     (void)state;
-    assert_true(mf_hub_name_add(&name, str("text.a.text.text.b")));
+    assert_true(mf_tensor_name_add(&name, str("text.a.text.text.b")));
     assert_true(mf_hub_name_replace(&name, str("text."), str("")));
     assert_string_equal(name.at, "a.b");
     assert_true(mf_hub_name_replace(&name, str("."), str("-.-")));
@@ -211,15 +211,15 @@ static void texts_are_replaced(void **state)
 
 static void names_have_a_greatest_length(void **state)
 {
-    static const char text[MF_HUB_NAME_MAX + 1] = { 0 };
-    struct mf_hub_name name = { .size = 0 };
+    static const char text[MF_TENSOR_NAME_MAX + 1] = { 0 };
+    struct mf_tensor_name name = { .size = 0 };
 
     (void)state;
-    assert_false(
-        mf_hub_name_add(&name, (struct mf_str){ text, MF_HUB_NAME_MAX + 1 }));
+    assert_false(mf_tensor_name_add(
+        &name, (struct mf_str){ text, MF_TENSOR_NAME_MAX + 1 }));
     assert_true(
-        mf_hub_name_add(&name, (struct mf_str){ text, MF_HUB_NAME_MAX }));
-    assert_false(mf_hub_name_add(&name, str("a")));
+        mf_tensor_name_add(&name, (struct mf_str){ text, MF_TENSOR_NAME_MAX }));
+    assert_false(mf_tensor_name_add(&name, str("a")));
 }
 
 /* ---- Llama 3 ---- */

@@ -131,18 +131,20 @@ io        base lanes
 json      base io
 profile   base io json
 rows      base
+yaml      base json
+template  base
 model     base io json
 arch      base io model rows
-vocab     base io json model
-folder    base io json model vocab
-check     base lanes io model arch vocab folder
+vocab     base io json model template
+folder    base io json model template vocab
+check     base lanes io model arch template vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
 read      base lanes io model codec
 derive    base lanes io model draft codec quant
 tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize
-card      base io json model folder draft
+card      base io json yaml model folder draft
 lora      base io json model folder draft derive
 hub       base io json model arch folder draft codec derive tokenizer card lora rows
 restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub rows
@@ -216,6 +218,15 @@ formats_by_name() {
         grep -E "(^|[^A-Za-z0-9_])mf_format_($rows)([^A-Za-z0-9_]|$)"
 }
 check_empty "only the tables of formats name one" formats_by_name
+
+# tags_twice: structs, enums and unions of one name that are two things.
+tags_twice() {
+    # shellcheck disable=SC2046 # file names have no spaces here
+    code $(find lib zip $formats -name '*.[ch]' ! -path 'lib/rows/maker/*') |
+        sed -nE 's/^([^ ]*) .*(struct|enum|union) (mf_[a-z0-9_]+) \{$/\1 \3/p' |
+        sort -u | cut -d ' ' -f 2 | LC_ALL=C sort | uniq -d
+}
+check_empty "a name of a struct or enum is that of one thing" tags_twice
 
 # A message of the library is read in other programs, too: which option or
 # command helps is for cli/advice.def to say.

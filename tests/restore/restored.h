@@ -5,7 +5,7 @@
 #ifndef TESTS_RESTORED_H
 #define TESTS_RESTORED_H
 
-#include "lib/restore/vocab.h"
+#include "lib/restore/tokenizer.h"
 #include "tests/tokenizer/tokenizer_folder.h"
 
 struct word {
@@ -95,7 +95,7 @@ static inline enum mf_status restore(void)
     gguf_save(&image, scratch_path("in.gguf"));
     gguf = open_model(scratch_path("in.gguf"));
     assert_int_equal(mf_stage_begin(env, scratch_path("out"), &stage), MF_OK);
-    status = mf_restore_vocab(&stage, gguf);
+    status = mf_restore_tokenizer(&stage, gguf);
     take_files(&stage);
     mf_stage_abort(&stage);
     mf_model_close(gguf);

@@ -30,7 +30,7 @@ static void every_way_of_cutting_can_be_read(void **state)
 
     (void)state;
     for (size_t i = 0; (name = mf_pre_name_at(i)) != NULL; i++) {
-        struct mf_tokenize *tokenizer = NULL;
+        struct mf_encoder *tokenizer = NULL;
         struct mf_fast *fast;
         uint32_t *ids;
         size_t count = 0;
@@ -43,9 +43,9 @@ static void every_way_of_cutting_can_be_read(void **state)
         open_folder(256);
         fast = mf_arena_take(&draft.arena, sizeof(*fast));
         if (fast && mf_fast_open(fast, model, &draft.arena, NULL) == MF_OK)
-            tokenizer = mf_tokenize_open(fast, &draft.arena);
+            tokenizer = mf_encoder_open(fast, &draft.arena);
         if (!tokenizer ||
-            mf_tokenize_encode(tokenizer, text, true, &ids, &count) != MF_OK)
+            mf_encoder_run(tokenizer, text, true, &ids, &count) != MF_OK)
             fail_msg("%s: %s", name, mf_env_error(env)->message);
         if (count != text.size)
             fail_msg("%s: %zu ids for %zu bytes", name, count, text.size);
@@ -78,7 +78,8 @@ static void every_known_name_has_a_row(void **state)
         for (at = 0; at < COUNT(without); at++)
             known = known || strcmp(without[at], names[i]) == 0;
         if (!known)
-            fail_msg("'%s' has no row in lib/restore/vocab_pre.def", names[i]);
+            fail_msg("'%s' has no row in lib/restore/tokenizer_pre.def",
+                     names[i]);
     }
 }
 
@@ -156,7 +157,7 @@ static enum mf_status restore_in(struct test_heap *heap)
     if (status == MF_OK)
         status = mf_stage_begin(own, scratch_path("out"), &stage);
     if (status == MF_OK)
-        status = mf_restore_vocab(&stage, gguf);
+        status = mf_restore_tokenizer(&stage, gguf);
     mf_stage_abort(&stage);
     mf_model_close(gguf);
     mf_env_free(own);

@@ -20,7 +20,7 @@ static inline enum mf_status pre_of(const struct mf_model *model,
     status = fast ? mf_fast_open(fast, model, &arena, NULL)
                   : model->env->error.status;
     if (status == MF_OK)
-        status = mf_tokenize_pre(fast, pre);
+        status = mf_encoder_pre(fast, pre);
     mf_arena_release(&arena);
     return status;
 }

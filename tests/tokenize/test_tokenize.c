@@ -87,12 +87,12 @@ static void print_ids(const uint32_t *ids, size_t count, char *out)
 }
 
 /* The tokenizer of a folder of fixtures/tokenize, in the arena. */
-static struct mf_tokenize *open_tokenizer(const char *folder,
-                                          struct mf_arena *arena,
-                                          struct mf_model **model)
+static struct mf_encoder *open_tokenizer(const char *folder,
+                                         struct mf_arena *arena,
+                                         struct mf_model **model)
 {
     struct mf_node *config = NULL;
-    struct mf_tokenize *tokenizer;
+    struct mf_encoder *tokenizer;
     struct mf_fast *fast;
     char path[256];
 
@@ -103,7 +103,7 @@ static struct mf_tokenize *open_tokenizer(const char *folder,
         fail_msg("%s: %s", folder, mf_env_error(env)->message);
     fast = mf_arena_take(arena, sizeof(*fast));
     tokenizer = fast && mf_fast_open(fast, *model, arena, config) == MF_OK
-                    ? mf_tokenize_open(fast, arena)
+                    ? mf_encoder_open(fast, arena)
                     : NULL;
     if (!tokenizer)
         fail_msg("%s: %s", folder, mf_env_error(env)->message);
@@ -112,7 +112,7 @@ static struct mf_tokenize *open_tokenizer(const char *folder,
 
 static void check_ids(struct row *row)
 {
-    struct mf_tokenize *tokenizer;
+    struct mf_encoder *tokenizer;
     struct mf_model *model;
     struct mf_arena arena;
     char ours[LINE_MAX];
@@ -120,8 +120,8 @@ static void check_ids(struct row *row)
     size_t count;
 
     tokenizer = open_tokenizer(row->field[0], &arena, &model);
-    if (mf_tokenize_encode(tokenizer, text_of(row->field[2]),
-                           row->field[1][0] == '1', &ids, &count) != MF_OK)
+    if (mf_encoder_run(tokenizer, text_of(row->field[2]),
+                       row->field[1][0] == '1', &ids, &count) != MF_OK)
         fail_msg("%s: %s", row->field[0], mf_env_error(env)->message);
     print_ids(ids, count, ours);
     if (strcmp(ours, row->field[3]) != 0)

@@ -79,9 +79,9 @@ static void size_of_the_vocabulary(void **state)
 
 static void nothing_there(void **state)
 {
-    static mf_vocab_procedure *const procedures[] = { mf_spm_put,
-                                                      mf_unigram_put_t5,
-                                                      mf_unigram_put_xlm };
+    static mf_tokenizer_procedure *const procedures[] = { mf_spm_put,
+                                                          mf_unigram_put_t5,
+                                                          mf_unigram_put_xlm };
 
     (void)state;
     begin_folder("{}");
@@ -348,7 +348,7 @@ static void assert_rows(uint64_t expected)
     status = mf_sidecar_tree(model, &arena, "config.json", MF_SIDECAR_LIMIT,
                              &config);
     if (status == MF_OK)
-        status = mf_vocab_rows(model, &arena, config, &rows);
+        status = mf_tokenizer_rows(model, &arena, config, &rows);
     mf_arena_release(&arena);
     mf_model_close(model);
     assert_int_equal(status, expected == UINT64_MAX ? MF_ERR_CORRUPT : MF_OK);

@@ -34,9 +34,9 @@ static void close_image(void)
 }
 
 /* The last piece; texts in *text. */
-static struct mf_piece last_piece(struct mf_str *text)
+static struct mf_spm_piece last_piece(struct mf_str *text)
 {
-    struct mf_piece piece, last = { 0 };
+    struct mf_spm_piece piece, last = { 0 };
     struct mf_proto file;
 
     mf_spm_begin(&file, &reader);
@@ -51,7 +51,7 @@ static struct mf_piece last_piece(struct mf_str *text)
 static void assert_last(const char *text, float score, unsigned type)
 {
     struct mf_str found;
-    struct mf_piece piece = last_piece(&found);
+    struct mf_spm_piece piece = last_piece(&found);
 
     assert_int_equal(found.size, strlen(text));
     assert_memory_equal(found.at, text, found.size);
@@ -81,7 +81,7 @@ static void facts_and_pieces(void **state)
         assert_int_equal(spm.charsmap.size, sizeof(charsmap));
         assert_memory_equal(message.at + spm.charsmap.offset, charsmap,
                             sizeof(charsmap));
-        assert_last("<0xFF>", 0, MF_PIECE_BYTE);
+        assert_last("<0xFF>", 0, MF_SPM_PIECE_BYTE);
         close_image();
     }
 }
@@ -98,7 +98,7 @@ static void defaults(void **state)
     assert_true(spm.add_prefix);
     assert_true(spm.remove_spaces);
     assert_int_equal(spm.charsmap.size, 0);
-    assert_last("ab", -3, MF_PIECE_NORMAL);
+    assert_last("ab", -3, MF_SPM_PIECE_NORMAL);
     close_image();
 }
 
@@ -182,7 +182,7 @@ static void long_piece(void **state)
     text[0] = 'y';
     put_piece(text, -8, 0);
     assert_int_equal(read_image(&spm, MF_WINDOW_LEAST), MF_OK);
-    assert_last(text, -8, MF_PIECE_NORMAL);
+    assert_last(text, -8, MF_SPM_PIECE_NORMAL);
     close_image();
     put_piece(text, -9, 0);
     assert_int_equal(read_image(&spm, MF_WINDOW_LEAST), MF_ERR_CORRUPT);

@@ -25,7 +25,7 @@ static const char unigram[] =
     " \"type\": \"Unigram\", \"vocab\": [[\"<unk>\", 0.5], [\"a\", -1.0]]}}";
 
 static const struct row {
-    mf_vocab_procedure *procedure;
+    mf_tokenizer_procedure *procedure;
     const char *pieces, *json; /* files: the name of one, the text of one */
 } rows[] = {
     { mf_spm_put, "tokenizer.model", NULL },
@@ -95,12 +95,12 @@ static enum mf_status run_all(struct mf_env *own, const struct row *row)
     mf_draft_init(&draft, own, mf_format_to_write("gguf"));
     status = mf_sidecar_tree(model, &draft.arena, "config.json",
                              MF_SIDECAR_LIMIT, &config);
-    request = (struct mf_vocab_request){ .env = own,
-                                         .model = model,
-                                         .arena = &draft.arena,
-                                         .config = config,
-                                         .file = config,
-                                         .arch = "llama" };
+    request = (struct mf_tokenizer_request){ .env = own,
+                                             .model = model,
+                                             .arena = &draft.arena,
+                                             .config = config,
+                                             .file = config,
+                                             .arch = "llama" };
     missing = false;
     if (status == MF_OK)
         status = mf_set_text(&draft, "general.architecture",

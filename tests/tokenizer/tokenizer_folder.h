@@ -13,7 +13,7 @@
 
 static struct mf_draft draft;
 static struct mf_model *model;
-static struct mf_vocab_request request;
+static struct mf_tokenizer_request request;
 
 /* ---- a folder ---- */
 
@@ -54,13 +54,13 @@ static inline void open_folder(uint64_t vocab_size)
     assert_int_equal(mf_sidecar_tree(model, &draft.arena, "config.json",
                                      MF_SIDECAR_LIMIT, &config),
                      MF_OK);
-    request = (struct mf_vocab_request){ .env = env,
-                                         .model = model,
-                                         .arena = &draft.arena,
-                                         .config = config,
-                                         .file = config,
-                                         .arch = "llama",
-                                         .vocab_size = vocab_size };
+    request = (struct mf_tokenizer_request){ .env = env,
+                                             .model = model,
+                                             .arena = &draft.arena,
+                                             .config = config,
+                                             .file = config,
+                                             .arch = "llama",
+                                             .vocab_size = vocab_size };
 }
 
 static inline void close_folder(void)

@@ -18,7 +18,7 @@
 
 static struct mf_model *model;
 static struct mf_draft draft;
-static struct mf_vocab_request request;
+static struct mf_tokenizer_request request;
 static bool names_arch; /* the first key of the draft does */
 static bool missing;
 
@@ -36,7 +36,7 @@ static inline void begin_folder(const char *config)
                      4, scratch_path("model.safetensors"));
 }
 
-static inline enum mf_status run(mf_vocab_procedure *procedure,
+static inline enum mf_status run(mf_tokenizer_procedure *procedure,
                                  const char *arch)
 {
     struct mf_node *config;
@@ -50,14 +50,14 @@ static inline enum mf_status run(mf_vocab_procedure *procedure,
                                      MF_SIDECAR_LIMIT, &config),
                      MF_OK);
     size = mf_node_at(config, "vocab_size");
-    request =
-        (struct mf_vocab_request){ .env = env,
-                                   .model = model,
-                                   .arena = &draft.arena,
-                                   .config = config,
-                                   .file = config,
-                                   .arch = arch,
-                                   .vocab_size = size ? size->number.u64 : 0 };
+    request = (struct mf_tokenizer_request){ .env = env,
+                                             .model = model,
+                                             .arena = &draft.arena,
+                                             .config = config,
+                                             .file = config,
+                                             .arch = arch,
+                                             .vocab_size =
+                                                 size ? size->number.u64 : 0 };
     missing = false;
     if (names_arch)
         assert_int_equal(mf_set_text(&draft, "general.architecture",
@@ -135,8 +135,8 @@ static inline void show_draft(void)
 }
 
 /* The folder's model and the draft are closed before a test fails. */
-static inline void assert_shown(mf_vocab_procedure *procedure, const char *arch,
-                                const char *expected)
+static inline void assert_shown(mf_tokenizer_procedure *procedure,
+                                const char *arch, const char *expected)
 {
     char reason[320];
     enum mf_status status = run(procedure, arch);
@@ -151,7 +151,7 @@ static inline void assert_shown(mf_vocab_procedure *procedure, const char *arch,
     assert_string_equal(shown, expected);
 }
 
-static inline void assert_refused(mf_vocab_procedure *procedure,
+static inline void assert_refused(mf_tokenizer_procedure *procedure,
                                   const char *words)
 {
     char reason[320];
