@@ -23,7 +23,9 @@ static const char *const operations[] = {
 #define OP(name, rule, kind, least, most, inplace) #name,
 #include "lib/plan/ops.def"
 #undef OP
-    MF_GRAPH_MORE_OPS
+#define OP(name, least, most) #name,
+    MF_GRAPH_MORE_OPS(OP)
+#undef OP
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
