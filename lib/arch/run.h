@@ -140,7 +140,7 @@ struct mf_arch_number mf_arch_apply(struct mf_arch_run *run,
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name);
 
-/* The number of the group's argument for a parameter, from 1 on. */
+/* The value of the group's argument for a parameter, from 1 on. */
 struct mf_arch_number mf_arch_argument(struct mf_arch_run *run,
                                        unsigned parameter);
 

@@ -134,7 +134,7 @@ struct mf_graph {
     uint64_t most;
     uint64_t past[MF_GRAPH_PAST];
     bool every_step; /* also where the memory repeats */
-    /* Several devices: each step's, and the one whose memory this is;
+    /* Several devices: each step's one, and the one whose memory this is;
      * NULL: there is one (spread.c). */
     const uint8_t *where;
     uint8_t device;
