@@ -82,7 +82,7 @@ struct mf_vocab_facts {
     bool unscored;           /* all scores are MF_SCORE_LOST */
     bool has_s, has_slash_s; /* "<s>" and "</s>" are tokens */
     bool has_bos;            /* "<bos>" is */
-    bool shifted; /* ids are fairseq's, one above their pieces */
+    bool shifted;            /* ids are fairseq's, one above their pieces */
     enum mf_vocab_way way;
     const struct mf_pre_row *row;   /* of byte-level BPE, else NULL */
     struct mf_named_token stand_in; /* for what no other token does */
