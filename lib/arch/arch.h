@@ -72,7 +72,7 @@ enum mf_status mf_arch_open(struct mf_model *model, struct mf_model *keys,
 void mf_arch_close(struct mf_arch_run *run);
 
 /* Whether there are rows for the model's architecture.  Without them numbers
- * are those of group "before". */
+ * come from group "before". */
 bool mf_arch_is_known(const struct mf_arch_run *run);
 
 /* The value of a `let` or a key of the rows, as the block sees it.  False if it
@@ -102,7 +102,7 @@ struct mf_arch_tensor_row {
     struct mf_str pattern; /* of the rows: "*" is the block */
     uint64_t dim[4];       /* the contiguous one first */
     uint32_t rank;         /* without dimensions of 1 at the end */
-    bool known;            /* all lengths are; else dim is of no use */
+    bool known;            /* all lengths are; else ignore dim */
     bool optional;
 };
 typedef enum mf_status mf_arch_take(void *user,

@@ -3,8 +3,8 @@
  * expression.c - the numbers in rows: "ssm.inner_size + 2 * groups * state"
  *
  * What is not needed (the other side of ?:, && and ||) is passed over: it may
- * divide by what the condition excludes.  The depth of the recursion is that of
- * rows, which are part of this library, and never a file's.
+ * divide by what the condition excludes.  Only rows, which are part of this
+ * library, decide how deep the recursion goes, never a file.
  */
 #include "lib/arch/run.h"
 

@@ -66,7 +66,7 @@ struct mf_arch_missing {
 };
 
 #define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    224 /* with those of graphs */
+#define MF_ARCH_LETS_MAX    224 /* including the lets of graphs */
 #define MF_ARCH_MISSING_MAX 96
 
 struct mf_arch_run {
@@ -140,7 +140,7 @@ struct mf_arch_number mf_arch_apply(struct mf_arch_run *run,
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name);
 
-/* That of the group's argument for a parameter, from 1 on. */
+/* The value of the group's argument for a parameter, from 1 on. */
 struct mf_arch_number mf_arch_argument(struct mf_arch_run *run,
                                        unsigned parameter);
 

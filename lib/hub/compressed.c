@@ -230,7 +230,7 @@ static enum mf_status read_method(struct mf_compressed *compressed,
 }
 
 /* Others of modelopt have scales that no method here multiplies by, such as
- * those of inputs that AWQ and SmoothQuant moved out of the weights. */
+ * scales of inputs that AWQ and SmoothQuant moved out of the weights. */
 static enum mf_status check_algorithm(struct mf_compressed *compressed,
                                       const struct mf_node *algorithm)
 {

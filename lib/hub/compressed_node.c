@@ -16,7 +16,7 @@ static const struct mf_derived *tensor(const struct mf_compressed *compressed,
     return mf_recipe_tensor(compressed->recipe, d, record);
 }
 
-/* The tensor beside it whose name ends otherwise; NULL after mf_fail. */
+/* The tensor whose name differs in its end only; NULL after mf_fail. */
 static const struct mf_derived *beside(const struct mf_compressed *compressed,
                                        const struct mf_derivation *d,
                                        size_t record, const char *from,

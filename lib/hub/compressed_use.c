@@ -122,7 +122,7 @@ static const char *blocks_of(const struct mf_compressed *compressed,
     return NULL;
 }
 
-/* Whether it belongs to weights in blocks, or is not needed beside them. */
+/* Whether it belongs to weights in blocks, or is not needed with them. */
 static bool is_of_blocks(const struct mf_compressed *compressed, size_t record)
 {
     static const char *const ends[] = {

@@ -2,7 +2,7 @@
  *
  * decode.h - a compressed checkpoint's weights as floats, under their own names
  *
- * For a folder whose tensors keep Hugging Face's names and are to be floats:
+ * For a folder whose tensors keep Hugging Face's names and become floats:
  * what belongs to the weights, such as their scales, is gone then.
  */
 #ifndef MF_LIB_HUB_DECODE_H

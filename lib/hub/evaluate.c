@@ -2,9 +2,9 @@
  *
  * evaluate.c - the values of expressions in recipes
  *
- * What is not needed (the other side of ?:, && and ||) is passed over.  The
- * depth of the recursion is that of rows, which are part of this library, and
- * never a file's.
+ * What is not needed (the other side of ?:, && and ||) is passed over.  Only
+ * rows, which are part of this library, decide how deep the recursion goes,
+ * never a file.
  */
 #include "lib/hub/evaluate.h"
 

@@ -10,7 +10,7 @@
 /* An expression that is computed. */
 struct mf_eval {
     struct mf_recipe *recipe;
-    struct mf_code code;   /* what of it is left */
+    struct mf_code code;   /* the rest of it */
     struct mf_str operand; /* the last divisor, as the row has it */
     bool failed;           /* nothing is computed any more */
 };

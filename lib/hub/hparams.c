@@ -127,7 +127,7 @@ static enum mf_status rename_text(struct mf_recipe *recipe,
     return MF_OK;
 }
 
-/* Members of text come first, so they are found before those of the file. */
+/* Members of text come first, so they are found before the file's. */
 static enum mf_status merge(struct mf_recipe *recipe,
                             const struct mf_node *file,
                             const struct mf_node *text)
@@ -249,7 +249,7 @@ static bool names_itself(struct mf_str class)
     return false;
 }
 
-/* That of the part, where it says one. */
+/* The part's class, where it names one. */
 static enum mf_status find_class(struct mf_recipe *recipe,
                                  const struct mf_node *file, bool projector,
                                  struct mf_str *class)

@@ -2,7 +2,7 @@
  *
  * hub.c - a folder of Hugging Face as a GGUF file, step by step
  *
- * The order of the steps is that of the keys in the file: the architecture,
+ * The steps follow the order of the keys in the file: the architecture,
  * what the model is called and who made it, the keys of its recipe, the
  * vocabulary. The tensors are listed before, because the name says how many
  * parameters they have.
@@ -176,7 +176,7 @@ static enum mf_status take_first_key(struct mf_recipe *recipe,
 }
 
 /* Whether mf_model_fact finds the key of a row PUT.  The size of the vocabulary
- * is that of the embeddings. */
+ * comes from the embeddings. */
 static bool is_fact(const struct mf_hub *hub, struct mf_code row)
 {
     struct mf_str name;
@@ -219,7 +219,7 @@ enum mf_status mf_hub_keys(struct mf_hub *hub)
 
 /* ---- all of it ---- */
 
-/* That of the first matrix, where the converter has a type of that kind. */
+/* The first matrix's type, if the converter supports it. */
 static bool own_type(const struct mf_model *model, enum mf_type *out)
 {
     for (size_t i = 0; i < model->index.tensor_count; i++) {

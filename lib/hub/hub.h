@@ -17,7 +17,7 @@
  *     outline          the file's header, in memory
  *
  * Invariants.
- *   - The file is that of the converter, byte for byte.  What it refuses is
+ *   - The file is the converter's, byte for byte.  What it refuses is
  *     refused; an unknown class, or a tensor that no row names, is never
  * guessed.
  *   - Rows decide.  A family with an oddity gets a row, not a branch.
@@ -36,7 +36,7 @@
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
 
-/* What the converter calls the file where nobody else does; in the draft's
+/* What the converter calls the file where nothing else names it; in the draft's
  * arena. */
 struct mf_hub_file_name {
     const char *prefix; /* "mtp-", or "" */
@@ -49,11 +49,11 @@ struct mf_hub_file_name {
 struct mf_hub_options {
     enum mf_type type;     /* of matrices, with `typed` */
     bool typed;            /* else bf16 or f16, as the folder's tensors are */
-    bool own_type;         /* that of the first matrix: f32, f16 or bf16 */
+    bool own_type;         /* the first matrix's: f32, f16 or bf16 */
     bool tensors_only;     /* with the types that they have: for mf_hub_list */
     bool vocab_only;       /* no tensors */
-    bool projector;        /* what makes images or sound fit for the model, in
-                              place of it */
+    bool projector;        /* the image or audio encoder and projector, in
+                              place of the model */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
     bool decode;  /* weights in blocks of 4 bits become floats, too */
@@ -75,7 +75,7 @@ struct mf_hub_options {
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a
- * folder with a config.json, and its own metadata is not that of a GGUF file.
+ * folder with a config.json, and its own metadata is not a GGUF file's.
  * False after mf_fail. */
 bool mf_hub_applies(const struct mf_model *model,
                     const struct mf_format *format);

@@ -93,7 +93,7 @@ find_row(const struct mf_naming_prefix *prefix, struct mf_str rest)
     return NULL;
 }
 
-/* The first tensor of several with one name is that of the architecture. */
+/* Of several tensors with one name, the first that the architecture has. */
 size_t mf_naming_tensor(const struct mf_naming_arch *arch, struct mf_str name)
 {
     size_t low = 0, high = mf_naming_tensor_count;

@@ -2,7 +2,7 @@
  *
  * outtype.h - the type that each tensor of a converted folder gets
  *
- * The rules are those of llama.cpp's converter: what ggml only adds or
+ * The rules follow llama.cpp's converter: what ggml only adds or
  * multiplies by stays f32, and the rest gets the type that was asked for, or
  * f16 where its rows are not whole blocks of that.
  */

@@ -3,7 +3,7 @@
  * tensor_row.c - which tensors a row is about
  *
  * Nearly no row is about a name, and a folder may have 90,000 names.  So each
- * pattern is looked at once, and most names are told from it by a text that
+ * pattern is looked at once, and most names are ruled out by a text that
  * they lack.
  */
 #include <assert.h>

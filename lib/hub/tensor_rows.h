@@ -94,7 +94,7 @@ enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
                                  struct mf_recipe *recipe,
                                  const struct mf_rows_part *part);
 
-/* Whether a step that is to be done has whole numbers where it needs them;
+/* Whether a step that will be done has whole numbers where it needs them;
  * false after mf_fail. */
 bool mf_tensor_step_check(struct mf_recipe *recipe,
                           const struct mf_tensor_step *step);

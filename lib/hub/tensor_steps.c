@@ -2,7 +2,7 @@
  *
  * tensor_steps.c - steps of a row that change tensors
  *
- * Dimensions are those of the Hugging Face model: the first one is the slowest.
+ * Dimensions are as in the Hugging Face model: the first one is the slowest.
  * A dimension is counted from the end where it is negative.  Numbers come from
  * config.json, so all of them are checked.
  */

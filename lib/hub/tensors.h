@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensors.h - a Hugging Face model's tensors as those of a GGUF file
+ * tensors.h - a Hugging Face model's tensors as a GGUF file has them
  *
  * The recipe's rows say what becomes of each (tensor_rows.h), lib/hub/names
  * what it is called, lib/derive makes what is not plain bytes of the folder.
- * The order is that of llama.cpp's converter: first what is made, then the
+ * The order follows llama.cpp's converter: first what is made, then the
  * folder's tensors, file by file and in each by name; what several become is
  * where the last of them is.
  */

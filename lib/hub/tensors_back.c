@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensors_back.c - a GGUF file's tensors as those of a Hugging Face model
+ * tensors_back.c - a GGUF file's tensors as a Hugging Face model has them
  *
- * The rows and steps are those of the other way; names are the rows' own, so a
+ * The rows and steps are the other way's; names are the rows' own, so a
  * tensor that none of them named is refused.
  */
 #include "lib/hub/tensors_made.h"

@@ -2,9 +2,9 @@
  *
  * tensors_blocks.c - weights whose blocks of 4 bits are kept as they are
  *
- * The converter adds them before all others.  Those of NVFP4 have numbers
- * beside them that what they compute is multiplied by: they become tensors,
- * too, unless they are 1.
+ * The converter adds them before all others.  NVFP4 weights come with numbers
+ * by which their products are multiplied: these become tensors, too, unless
+ * they are 1.
  */
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * tensors_ternary.c - weights of three values
  *
  * BitNet's weights are kept as they were trained, and become three values when
- * they are used.  The mean is computed of a sum in doubles: that of PyTorch is
- * one of floats whose order depends on the machine.
+ * they are used.  The mean is computed of a sum in doubles: PyTorch adds
+ * floats, in an order that depends on the machine.
  */
 #include <math.h>
 

@@ -35,7 +35,7 @@ struct mf_tensor_work {
     bool named;  /* a row gave the tensor a name */
     bool done;   /* a pass over all tensors can end */
     struct mf_compressed compressed;
-    enum mf_compressed_use use; /* of the tensor; its name is that of what it
+    enum mf_compressed_use use; /* of the tensor, which is named like what it
                                    becomes */
     bool is_q8;                 /* it was f8, and is to become q8_0 */
     mf_hub_put *put;            /* gets what becomes of the tensors, and those

@@ -151,7 +151,7 @@ static void note_type(struct mf_planner *planner, enum mf_type type,
                         mf_types[type].name, mf_types[type].block, count);
 }
 
-/* Adds a block's cells to those of the same kind. */
+/* Adds a block's cells to the cells of the same kind. */
 static void add_block(struct mf_planner *planner,
                       const struct mf_plan_settings *settings,
                       const struct mf_plan_block *block,

@@ -193,7 +193,7 @@ static void add_devices(struct mf_plan *plan)
     plan->mapped = plan->device[0].weights;
 }
 
-/* Without the number of blocks nobody can tell what is where. */
+/* Without the number of blocks it is unknown what is where. */
 static void nothing_is_known(struct mf_planner *planner, struct mf_plan *plan)
 {
     const struct mf_model_info *info = &mf_planner_model(planner)->info;

@@ -15,7 +15,7 @@
 #define MF_PLAN_LARGE_BATCH 32
 
 struct mf_plan_split {
-    uint64_t blocks; /* of the model; 0: it cannot be told */
+    uint64_t blocks; /* of the model; 0: unknown */
     uint64_t first;  /* the first block that is on a device */
     uint64_t count;  /* blocks on devices, and the output if it is there */
     size_t devices;
@@ -27,7 +27,7 @@ struct mf_plan_split {
 void mf_plan_split_of(uint64_t blocks, const struct mf_plan_options *options,
                       struct mf_plan_split *out);
 
-/* The place of a block in mf_plan.device; that of the output, if block is the
+/* The place of a block in mf_plan.device; the output's, if block is the
  * number of blocks. */
 size_t mf_plan_device_of(const struct mf_plan_split *split, uint64_t block);
 
@@ -36,7 +36,7 @@ struct mf_plan_places {
     struct mf_plan_split split;
     uint64_t layers; /* blocks that are loaded */
     bool cpu_experts;
-    bool norm_is_last;   /* the norm of the embedding is that of the output */
+    bool norm_is_last;   /* the norm of the embedding is the output's, too */
     struct mf_str tied;  /* the embedding that is the output, too; or NULL */
     uint32_t everywhere; /* devices that have what all blocks read */
 };

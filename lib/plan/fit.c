@@ -229,7 +229,7 @@ static enum mf_status fit_all(const struct mf_fitting *fitting,
     return status == MF_OK ? fit_offloads(fitting, out) : status;
 }
 
-/* Who has the limit. */
+/* Applies the limit to a device or to the host. */
 static enum mf_status take_limit(struct mf_fitting *fitting, struct mf_env *env,
                                  const uint64_t *limit)
 {

@@ -19,7 +19,7 @@ struct mf_fitting {
 };
 
 /* Whether every memory that has a limit is large enough.  weights: of each
- * device, in place of those of the plan; or NULL. */
+ * device, in place of the plan's; or NULL. */
 enum mf_fit_answer mf_fits(const struct mf_fitting *fitting,
                            const struct mf_plan *plan, const uint64_t *weights);
 

@@ -44,7 +44,7 @@ static void add_rows(struct mf_graph *graph)
     }
 }
 
-/* Those of graphs come first, and hide others of lib/arch. */
+/* Numbers of graphs come first, and hide others of lib/arch. */
 static void make_room(struct mf_graph *graph)
 {
     struct mf_arch_run *run = graph->run;

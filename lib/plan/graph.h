@@ -13,7 +13,7 @@
  *     parts.c    parts of a graph, in the order of computing
  *     kinds.c    which blocks are alike
  *     place.c    where each tensor lies
- *     spread.c   what of it each of several devices has
+ *     spread.c   what each of several devices has of it
  *
  * A graph consists of parts: rows before the blocks, one part for each block,
  * rows after them.  Blocks that are alike share a part, so that a model of 80
@@ -104,7 +104,7 @@ struct mf_graph {
     bool rough;   /* only an estimate: rows say so, or there are more different
                      parts than are kept */
 
-    /* nodes: those of shared names first */
+    /* nodes: shared names first */
     struct mf_graph_node *node;
     uint16_t *order; /* of computing, part by part */
     size_t node_count, node_room, order_count;
@@ -134,7 +134,7 @@ struct mf_graph {
     uint64_t most;
     uint64_t past[MF_GRAPH_PAST];
     bool every_step; /* also where the memory repeats */
-    /* Several devices: that of each step, and the one whose memory this is;
+    /* Several devices: each step's one, and the one whose memory this is;
      * NULL: there is one (spread.c). */
     const uint8_t *where;
     uint8_t device;
@@ -168,7 +168,7 @@ enum mf_graph_op_name {
 #undef OP
 };
 
-/* What the operation gives, of sources and of the numbers behind its colon.
+/* What the operation gives, of sources and of the numbers after its colon.
  * Numbers that are unknown make the graph unknown. */
 struct mf_graph_value
 mf_graph_apply(struct mf_graph *graph, enum mf_graph_op_name name,

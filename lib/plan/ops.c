@@ -12,7 +12,7 @@
 
 /* How the result's shape follows. */
 enum rule {
-    SAME,      /* that of the first source */
+    SAME,      /* the first source's */
     HALF,      /* the same, half as long */
     SUM,       /* the same, of length 1 */
     NUMBERS,   /* the row's numbers */

@@ -3,7 +3,7 @@
  * parts.c - the parts of a graph, and the order of their tensors
  *
  * A row only makes a tensor.  It becomes part of the graph when something is
- * expanded that is made of it, and stands behind its sources then: first all
+ * expanded that is made of it, and comes after its sources then: first all
  * that its first source is made of, then the second's.  Names that rows hand to
  * the next part are expanded at the end of a part.
  */

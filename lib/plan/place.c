@@ -94,7 +94,7 @@ static void give(struct mf_graph *graph, uint64_t at, uint64_t size)
     insert_hole(graph, at, size);
 }
 
-/* ---- tensors of this step, and those of earlier ones ---- */
+/* ---- tensors of this step and of earlier ones ---- */
 
 /* The tensor at an index of a part: a shared name stands for a record. */
 struct mf_graph_node *mf_place_node(struct mf_graph *graph, uint16_t index)

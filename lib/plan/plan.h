@@ -2,7 +2,7 @@
  *
  * plan.h - the room that knows what memory a model needs to be run
  *
- * In: an open model, and how it is to be run.  Out: bytes, part by part.  They
+ * In: an open model, and how it will be run.  Out: bytes, part by part.  They
  * are what llama.cpp v0.5.0 allocates, found from the header alone.
  *
  *     plan       the public function
@@ -63,12 +63,12 @@ bool mf_planner_is_known(const struct mf_planner *planner);
 /* Whether the weights, which are not there, may be others. */
 bool mf_planner_is_unsure(const struct mf_planner *planner);
 
-/* Blocks, with those for speculative decoding; 0 if it cannot be told. */
+/* Blocks, with those for speculative decoding; 0 if unknown. */
 uint64_t mf_planner_blocks(const struct mf_planner *planner);
 
 /* A `let` or a key of the rows, as the block sees it; MF_PLAN_UNKNOWN also for
- * what is negative.  The second one keeps no reason: it is no matter if the
- * number is not known. */
+ * what is negative.  The second one keeps no reason: the number may well be
+ * unknown. */
 uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
                            uint64_t block);
 uint64_t mf_planner_ask(struct mf_planner *planner, const char *name,
@@ -86,13 +86,13 @@ struct mf_plan_block {
     bool recurrent;             /* it has a state */
     uint64_t k, v;              /* elements, a cell */
     uint64_t v_plain;           /* v without flash attention */
-    uint64_t head_k, head_v;    /* those of a head */
+    uint64_t head_k, head_v;    /* elements of a head */
     struct mf_plan_cell packed; /* older tokens, several in a cell */
     struct mf_plan_cell index;  /* keys that choose which cells are read */
     uint64_t conv, ssm;         /* elements of the state, a sequence */
 };
 
-/* All members are unknown numbers, cached, where it cannot be told. */
+/* All members are unknown numbers, cached, if the block is unknown. */
 void mf_planner_block(struct mf_planner *planner, uint64_t block,
                       struct mf_plan_block *out);
 
@@ -121,7 +121,7 @@ enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
                                     struct mf_plan_outline *out);
 void mf_plan_outline_close(struct mf_plan_outline *outline);
 
-/* ---- how it is to be run (settings.c) ---- */
+/* ---- how it will be run (settings.c) ---- */
 
 /* Cells of a cache come in groups of so many. */
 #define MF_PLAN_CELLS 256

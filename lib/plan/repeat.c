@@ -94,7 +94,7 @@ static size_t first_end(const struct mf_graph *graph, size_t from,
 }
 
 /* Makes what is left to be read of each record right, after steps were left
- * out.  A view that nobody reads keeps its root for ever: that stays so. */
+ * out.  A view without readers keeps its root for ever: that stays so. */
 static void pass_over(struct mf_graph *graph, size_t from, size_t to)
 {
     for (int sign = -1; sign <= 1; sign += 2)

@@ -33,7 +33,7 @@ static enum mf_status unknown_type(struct mf_env *env, const char *name)
         used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                  i > 0 ? ", " : "", mf_plan_cache_type(i));
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "%s is no type of the cache; known are %s",
+                   "unknown cache type %s; known are %s",
                    mf_quote((struct mf_str){ name, strlen(name) }).text, known);
 }
 
@@ -101,7 +101,7 @@ static void choose_cells(struct mf_planner *planner,
     out->tokens = mf_plan_min(out->context, out->ubatch);
 }
 
-/* A number of the options; MF_PLAN_UNKNOWN is none. */
+/* A number of the options; MF_PLAN_UNKNOWN: not given. */
 static uint64_t given(uint64_t number, uint64_t usual)
 {
     if (number == 0)

@@ -4,7 +4,7 @@
  *
  * Every tensor of the file is somewhere, so that without devices the weights
  * are the file's tensor data.  Tensors that llama.cpp does not load (blocks for
- * speculative decoding) are on the host: pages of the file that nobody reads.
+ * speculative decoding) are on the host: pages of the file that stay unread.
  */
 #include "lib/plan/devices.h"
 

@@ -23,8 +23,8 @@ struct mf_affine_trials {
     bool absolute; /* errors are summed as they are, not squared */
 };
 
-/* What is found.  No minimum is above 0.  Codes are those of
- * code_scale * (x - code_minimum), not quite those of scale and minimum. */
+/* What is found.  No minimum is above 0.  Codes come from
+ * code_scale * (x - code_minimum), not quite from scale and minimum. */
 struct mf_affine {
     mf_floats scale, minimum, code_scale, code_minimum, error;
 };
@@ -259,7 +259,7 @@ static inline void mf_affine_first(const struct mf_affine_trials *trials,
 
 /* Blocks of the batch, from number first on; its minimums are what is taken
  * away, so not below 0.  A block of equal elements, none above 0, comes out
- * with scale 0 and codes 0: it divides by 0, what comes of that rounds to 0,
+ * with scale 0 and codes 0: it divides by 0, the result rounds to 0,
  * and so the determinant is never positive. */
 static inline void mf_affine_search(const struct mf_affine_trials *trials,
                                     struct mf_affine_rows *rows,

@@ -4,7 +4,7 @@
  *
  * Magnitudes are compared as integers, which is the same for numbers; a NaN is
  * above an infinity.  So a block with either gets a scale that is as bad, and
- * whoever looks at scales finds it.
+ * a check of the scales finds it.
  */
 #ifndef MF_LIB_QUANT_EXTREMES_H
 #define MF_LIB_QUANT_EXTREMES_H

@@ -86,8 +86,8 @@ static inline uint16_t mf_float_to_bfloat(float value)
     return (uint16_t)(bits >> 16);
 }
 
-/* The one NaN that scales and searches know, which is x86's inf - inf: what
- * comes of two of them does not depend on which the compiler names first. */
+/* The one NaN that scales and searches know, which is x86's inf - inf: the
+ * result of two of them does not depend on which the compiler names first. */
 #define MF_NAN_BITS UINT32_C(0xffc00000)
 
 static inline float mf_one_nan(float value)

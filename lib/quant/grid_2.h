@@ -25,7 +25,7 @@
  *     MF_GRID_2_STEPS  scales that are tried to either side of the first
  *     MF_GRID_2_LEAST  a group of nothing larger is zeros
  *     MF_GRID_2_EVEN   1: of each eight numbers an even count is negative
- *     MF_GRID_2_ALL    1: the first scale is that of mf_positive_search, and at
+ *     MF_GRID_2_ALL    1: the first scale is mf_positive_search's, and at
  * the best scale all codes are made again, 0: those that were not in the grid
  */
 #define MF_GRID_2_EIGHTS (MF_GRID_2_SIZE / 8)
@@ -55,7 +55,7 @@ struct mf_grid_2 {
     struct mf_row root[MF_GRID_2_SIZE];
     /* For each scale that is tried. */
     struct mf_row inverse[MF_GRID_2_TRIED], scale[MF_GRID_2_TRIED];
-    /* The scales, group after group; behind them anything. */
+    /* The scales, group after group; after them anything. */
     float flat_scale[MF_ABREAST][MF_GRID_2_FLAT];
     struct mf_int_row code[MF_GRID_2_TRIED][MF_GRID_2_EIGHTS];
     /* Bit t is set where code t is another than the one before; where it is
@@ -158,7 +158,7 @@ static inline void mf_grid_2_weigh(const struct mf_batch *batch, size_t first,
             weight[i].side[s] = row.side[s] + x[i].side[s] * x[i].side[s];
 }
 
-/* The first scale, where it is that of a search with codes of their own. */
+/* The first scale, where a search with codes of its own finds it. */
 static inline void mf_grid_2_guess(struct mf_grid_2 *g)
 {
     struct mf_positive search = {

@@ -5,8 +5,8 @@
  * The error of a code at a scale s is the sum of w * (s * q - x)^2, where q is
  * 1, 3 or 5 for a digit.  But for what all codes share, and divided by s, it is
  * s * a - b, with a = sum of w * q^2 and b = sum of 2 * w * x * q: a line. That
- * needs few operations for each of several scales, but its last bits are not
- * those of the reference.  So it decides where one code is better than all
+ * needs few operations for each of several scales, but its last bits differ
+ * from the reference's.  So it decides where one code is better than all
  * others by more than both ways can be off, and leaves few codes otherwise, of
  * which the reference's sum is computed.
  *
@@ -232,7 +232,7 @@ static inline float mf_lanes_least(mf_floats lanes)
 #endif
 }
 
-/* The least line.  Those behind the count are drawn, too: again the last. */
+/* The least line.  Lines after the count are drawn, too: again the last. */
 static inline float mf_near_least(const struct mf_near_lines *lines,
                                   float scale)
 {

@@ -152,7 +152,7 @@ static inline bool mf_grid_2_round_again(struct mf_grid_2 *g, int s)
 }
 
 /* No scale is negative: signs are turned.  A group of zeros has none.  False
- * where a scale is no number. */
+ * where a scale is a NaN. */
 static inline bool mf_grid_2_finish(struct mf_grid_2 *g, int s)
 {
     const mf_floats zero = { 0 };

@@ -7,7 +7,7 @@
 
 #include "lib/quant/grid_3_search.h"
 
-/* All trials of some blocks: trial number i is that of block i / trials. */
+/* All trials of some blocks: trial number i belongs to block i / trials. */
 #define MF_G3_ROOM (MF_G3_BLOCKS * MF_G3_TRIALS + MF_LANES)
 
 struct mf_g3_trials {

@@ -139,7 +139,7 @@ static inline bool mf_iq1_usual(const struct mf_iq1 *block, float magnitude,
 }
 
 /* Whether no scale below 0 scores as much.  With levels turned over, which
- * descend then while x ascends, sums of each part are no better than if all its
+ * descend then while x ascends, sums of each part are at best as if all its
  * numbers had the mean level; by Cauchy's inequality the score is then at most
  * the sum of x^2 / weight of the parts. */
 static inline bool mf_iq1_upright(const struct mf_iq1 *block, float score)
@@ -201,7 +201,7 @@ static inline bool mf_iq1_find_window(const struct mf_iq1 *block,
 /* ---- rough scores ---- */
 
 /* By pair, the sum of weight * level * x is whole - all.x[low] - all.x[high];
- * that of weight * level^2 is low[low] and what a vector of high adds. */
+ * the sum of weight * level^2 is low[low] and what a vector of high adds. */
 struct mf_iq1_rough {
     float whole[MF_IQ1_VARIANTS];
     float low[MF_IQ1_VARIANTS][MF_IQ1_ROOM];

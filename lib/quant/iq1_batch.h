@@ -74,7 +74,7 @@ static inline void mf_iq1_load(const struct mf_iq1_batch *all, size_t first,
     }
 }
 
-/* What a row is of one part; nothing of the other. */
+/* The lanes of a row that are in the part; 0 in others. */
 static inline mf_floats mf_iq1_of_part(mf_floats lanes, mf_floats column,
                                        int part)
 {
@@ -85,7 +85,7 @@ static inline mf_floats mf_iq1_of_part(mf_floats lanes, mf_floats column,
     return (mf_floats)((mf_ints)lanes & (part > 0 ? here : ~here));
 }
 
-/* Rows of sums become those of blocks, after a first one of zero. */
+/* Turns rows of sums into sums of each block, after a first one of zero. */
 static inline void mf_iq1_keep(const struct mf_row *sum, float *out)
 {
     mf_ascend_turn(sum, MF_IQ1_SIZE, out + 1, MF_IQ1_ROOM);
@@ -179,7 +179,7 @@ struct mf_iq1_off {
     size_t at, i; /* its block, and which of its codes it is */
 };
 
-/* Those of blocks from number first on.  Lists lie anywhere in some hundreds of
+/* Codes off the grid, from block `first` on.  Lists lie anywhere in hundreds of
  * kilobytes, so they are asked for before the first is needed. */
 static inline size_t mf_iq1_off_grid(const struct mf_iq1_batch *all,
                                      size_t first, size_t last,

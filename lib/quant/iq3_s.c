@@ -42,8 +42,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 
 static const struct mf_g3_type type = { .steps = 9, .all = true };
 
-/* Of a block of zeros the reference does not go on to the next codes and signs:
- * those of other blocks take its place. */
+/* After a block of zeros the reference does not go on to the next codes and
+ * signs: other blocks take its place. */
 static void write_block(const struct mf_g3 *g3, uint8_t *out)
 {
     uint8_t part[MF_G3_BLOCKS], *place = out + 2, *signs = out + 74;

@@ -80,7 +80,7 @@ static inline mf_ints mf_iq4_code(mf_floats x)
 struct mf_iq4 {
     const struct mf_row *x, *weight;
     struct mf_row farthest, scale;
-    struct mf_row gain; /* by how much its error is less than that of 0 */
+    struct mf_row gain; /* by how much its error is less than with scale 0 */
 };
 
 static inline void mf_iq4_sums(const struct mf_iq4 *search,

@@ -4,7 +4,7 @@
  *
  * What Q4_K and Q5_K begin with: a half for scales, a half for minimums, and 12
  * bytes.  Of these, 0 to 3 hold scales 0 to 3, bytes 4 to 7 minimums 0 to 3;
- * the upper two bits of each are those of number 4 to 7, whose lower four are
+ * the upper two bits of each belong to number 4 to 7, whose lower four are
  * in bytes 8 to 11: a scale's below, a minimum's above.
  */
 #ifndef MF_LIB_QUANT_K6BIT_H

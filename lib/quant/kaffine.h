@@ -160,7 +160,7 @@ static inline void mf_k_fit_multiples(const struct mf_k_affine *type,
 
 /* ---- codes of the elements */
 
-/* Of block number i.  Where its scale is 0 they are those of the search. */
+/* Of block number i.  Where its scale is 0 they come from the search. */
 static inline void mf_k_affine_codes(const struct mf_batch *batch, size_t i,
                                      float scale, float minimum, float top,
                                      uint8_t *codes)

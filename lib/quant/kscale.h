@@ -22,7 +22,7 @@ static inline void mf_k_search_scale(struct mf_batch *batch, size_t first,
     mf_row_store(batch->code_scale + first, search.code_scale);
 }
 
-/* Codes, plus top, of block number i.  Where its scale is 0 they are those of
+/* Codes, plus top, of block number i.  Where its scale is 0 they come from
  * the search. */
 static inline void mf_k_scale_codes(const struct mf_batch *batch, size_t i,
                                     float scale, float top, uint8_t *codes)

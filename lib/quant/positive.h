@@ -39,7 +39,7 @@ static inline mf_floats mf_positive_byte(mf_floats code)
     return (mf_floats)((sum & 0xff) | 0x4b000000) - 0x1p23f;
 }
 
-/* The squared error of a scale with which codes are those of 1 / scale.  The
+/* The squared error of a scale, with codes that 1 / scale gives.  The
  * first guess is judged by its codes as they are stored. */
 static inline struct mf_row mf_positive_error(const struct mf_positive *p,
                                               bool first,

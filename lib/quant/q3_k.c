@@ -2,7 +2,7 @@
  *
  * q3_k.c - Q3_K: sixteen blocks of 16 codes of 3 bits
  *
- * A super-block: 32 bytes of third bits, where bit i of byte j is that of code
+ * A super-block: 32 bytes of third bits, where bit i of byte j belongs to code
  * 32 * i + j; 64 bytes with the other two (mf_k_write_2bit); 12 bytes with what
  * each block multiplies a half by, less 32; that half.  Of the 12 bytes, 0 to 7
  * have the lower four bits, those of block i + 8 above those of block i; bytes

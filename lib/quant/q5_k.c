@@ -3,7 +3,7 @@
  * q5_k.c - Q5_K: eight blocks of 32 codes of 5 bits
  *
  * A super-block: its scales and minimums (k6bit.h), then 32 bytes of fifth
- * bits, bit i of which are those of block i, then 128 bytes with the other
+ * bits, bit i of each for block i, then 128 bytes with the other
  * four, those of an even block in the lower halves of 32 bytes, those of the
  * next in the upper ones.
  */

@@ -2,7 +2,7 @@
  *
  * quant.h - what a codec is: floats into blocks, blocks into floats
  *
- * A codec is pure: no file, no memory, no thread, and no failure but that of
+ * A codec is pure: no file, no memory, no thread, and no failure except in
  * encode_on_grid.  Each lib/quant/<type>.c is compiled once for every
  * instruction set, ends with its one global symbol, and gives the same bytes in
  * each of them:
@@ -10,7 +10,7 @@
  *     const struct mf_codec MF_CODEC(q8_0) = { .decode = decode, .encode =
  * encode };
  *
- * Rows are those of ggml's reference code, built without fused multiply-add:
+ * Rows match ggml's reference code, built without fused multiply-add:
  * the same operations on floats, in the same order.  Where that reference is
  * undefined (a NaN, an infinity, scales below the range of halves) a codec does
  * something defined.
@@ -39,7 +39,7 @@ struct mf_codec {
      * read them.  NULL for types that are not encoded, or on a grid only. */
     void (*encode)(const float *restrict row, const float *restrict weights,
                    uint8_t *restrict blocks, size_t columns);
-    /* The same for a type whose codes are those of a grid: with its map.  False
+    /* The same for a type whose codes are on a grid: with its map.  False
      * where the reference stops, for numbers so large that their squares are
      * infinite, say; the blocks are then anything. */
     bool (*encode_on_grid)(const struct mf_grid_map *map,

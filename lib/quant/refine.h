@@ -155,7 +155,7 @@ struct mf_refine_list {
     uint16_t block[MF_REFINE_BLOCKS];
 };
 
-/* Behind the last it is repeated until no lane is left. */
+/* Repeats the last until no lane is left. */
 static inline void mf_refine_fill(struct mf_refine_list *list)
 {
     for (size_t i = list->count; i % MF_ABREAST != 0; i++)

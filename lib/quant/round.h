@@ -28,8 +28,8 @@ static inline bool mf_ints_every(mf_ints mask)
 #define MF_ROUND 12582912.0f
 #define MF_NEAR  4194303.0f
 
-/* The whole number nearest to value, plus MF_ROUND.  Value is no larger than
- * MF_NEAR, or a NaN, which stays one. */
+/* The whole number nearest to value, plus MF_ROUND.  Value does not exceed
+ * MF_NEAR, or is a NaN, which stays one. */
 static inline mf_floats mf_lanes_round(mf_floats value)
 {
     return value + MF_ROUND;
@@ -72,7 +72,7 @@ static inline mf_ints mf_lanes_clamp_above(mf_floats round, float low,
     return (mf_ints)round - (mf_ints)mf_lanes_all(MF_ROUND + low);
 }
 
-/* The whole number nearest to value, which is no larger than MF_NEAR. */
+/* The whole number nearest to value, which does not exceed MF_NEAR. */
 static inline mf_floats mf_lanes_whole(mf_floats value)
 {
 #if MF_LANES == 16

@@ -12,7 +12,7 @@
 
 #include "lib/quant/round.h"
 
-/* One vector's additions wait for each other; those of a second one fill the
+/* One vector's additions wait for each other; a second vector's fill the
  * gaps. */
 #define MF_SIDES   2
 #define MF_ABREAST (MF_SIDES * MF_LANES)

@@ -14,7 +14,7 @@
 
 #define MF_SCALE_SIZE 32 /* elements of a block, at most */
 
-/* A block in each lane.  Codes found are those of code_scale * x; in a block
+/* A block in each lane.  Codes come from code_scale * x; in a block
  * that counts as zeros that is a NaN, and codes are -top. */
 struct mf_scale {
     size_t size; /* elements */
@@ -23,7 +23,7 @@ struct mf_scale {
     const struct mf_row *x, *weight;
     struct mf_row weighted_x[MF_SCALE_SIZE], farthest;
     struct mf_row scale, code_scale; /* what is found */
-    struct mf_row gain; /* by how much its error is less than that of 0 */
+    struct mf_row gain; /* by how much its error is less than with scale 0 */
 };
 
 /* The code of a scaled element.  The lower bound is only asked for where that

@@ -69,7 +69,7 @@ static inline void mf_scaled_encode(const struct mf_scaled *type,
     }
 }
 
-/* Numbers of a block with those of the search. */
+/* Numbers of a block with what the search found. */
 static inline void mf_scaled_found(const struct mf_scaled *type,
                                    const float *row, float code_scale,
                                    uint8_t *out)

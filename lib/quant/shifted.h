@@ -71,7 +71,7 @@ static inline void mf_shifted_encode(const struct mf_shifted *type,
     }
 }
 
-/* Numbers of a block with those of the search. */
+/* Numbers of a block with what the search found. */
 static inline void mf_shifted_found(const struct mf_shifted *type,
                                     const float *row, float code_scale,
                                     float code_minimum, uint8_t *out)

@@ -16,7 +16,7 @@
 #define FOURS 48
 #define SCALE 52
 
-/* Digits of so many bytes; those of one byte lie as far apart as there are
+/* Digits of so many bytes; a byte's digits lie as far apart as there are
  * bytes. */
 static inline void decode_part(const uint8_t *bytes, float *out, size_t count,
                                float scale)

@@ -195,7 +195,7 @@ static const struct mf_node *find(const struct mf_node *root, const char *path)
     return node && node->kind != MF_NODE_NULL ? node : NULL;
 }
 
-/* A change at a time, so that offsets are those of the text.  *done: there is
+/* A change at a time, so that offsets fit the text.  *done: there is
  * nothing more to change. */
 static enum mf_status change(struct copying *work, struct text *text,
                              const struct mf_node *root, bool *done)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * files.c - a folder of files that gets its name when all of it is there
+ * files.c - a folder of files that is renamed once complete
  *
  * Every file is in the env's list of temporary ones before it exists, after the
  * folder: an abrupt end goes over the list from its newest entry, so the folder

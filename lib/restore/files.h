@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * files.h - a folder of files that gets its name when all of it is there
+ * files.h - a folder of files that is renamed once complete
  *
- * Files are written into a folder with a name that nobody knows, next to where
- * the folder is to be, and that is renamed once all of them are on the disk.
+ * Files are written into a folder with a temporary name, next to the place of
+ * the result, and that is renamed once all of them are on the disk.
  * Until then, and after an error or a signal, the path leads to nothing, or to
  * the empty folder that was there before.
  */

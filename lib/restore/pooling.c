@@ -2,7 +2,7 @@
  *
  * pooling.c - the modules that sentence-transformers runs one after the other
  *
- * The model, and what makes one vector of those of all tokens.
+ * The model, and the step that turns the vectors of all tokens into one.
  */
 #include <stdio.h>
 

@@ -35,7 +35,7 @@ static bool is_named_for_hf(const struct mf_index *index, struct mf_str arch)
     return false;
 }
 
-/* Without an architecture they are taken for what they seem to be. */
+/* Without an architecture, how the names look decides. */
 static bool names_stay(const struct mf_restore *facts, enum mf_naming to)
 {
     const struct mf_index *index = &facts->model->index;

@@ -4,7 +4,7 @@
  *
  * For a file that is not a folder of Hugging Face, and does not become one.
  * What becomes of its tensors, the rows of lib/families say, as for folders:
- * those of `restore` to Hugging Face's names, and those of the family
+ * `restore` rows to Hugging Face's names, and the family's rows
  * to llama.cpp's.  Rows need config.json: the one next to the file, or what
  * `restore` makes of the file's own metadata.
  */
@@ -17,7 +17,7 @@
 struct mf_renaming {
     enum mf_naming to; /* MF_NAMING_KEEP: names stay */
     bool made;    /* the draft has the tensors; else they are the model's */
-    bool decoded; /* they were those of a compressed checkpoint */
+    bool decoded; /* they come from a compressed checkpoint */
     /* The tensors under their new names, with the types that they have.  It is
      * never written. */
     struct mf_draft draft;
@@ -25,7 +25,7 @@ struct mf_renaming {
                     config.json says and the file does not */
 };
 
-/* What is asked for beside the names. */
+/* What is requested in addition to the names. */
 struct mf_renaming_options {
     bool lossy;  /* tensors may be lost */
     bool decode; /* weights of a compressed checkpoint become floats, also where

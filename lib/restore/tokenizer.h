@@ -73,16 +73,16 @@ struct mf_tokenizer_facts {
     size_t kind_at; /* of the key tokenizer.ggml.model */
     /* The tokens: */
     uint64_t count;
-    uint64_t end; /* 1 + the last that is no filler */
+    uint64_t end; /* 1 + the last that is not a filler */
     uint64_t of_type[MF_TOKEN_BYTE + 1];
     uint64_t unknown; /* the first of that type; count: none */
     uint64_t
         added; /* the first user-defined one after all words; count: none */
     uint64_t listed;         /* in added_tokens.json */
-    bool unscored;           /* all scores are those of lost ones */
+    bool unscored;           /* all scores are MF_SCORE_LOST */
     bool has_s, has_slash_s; /* "<s>" and "</s>" are tokens */
     bool has_bos;            /* "<bos>" is */
-    bool shifted; /* ids are those of fairseq, one above their pieces */
+    bool shifted;            /* ids are fairseq's, one above their pieces */
     enum mf_tokenizer_way way;
     const struct mf_pre_row *row;   /* of byte-level BPE, else NULL */
     struct mf_named_token stand_in; /* for what no other token does */

@@ -351,7 +351,7 @@ enum mf_status mf_tokenizer_write_config(struct mf_tokenizer_facts *facts,
     if (lists && put_added(facts, json) != MF_OK)
         return failed(facts);
     if (facts->shifted)
-        ; /* those of the class */
+        ; /* the class's own */
     else if (facts->way == MF_WAY_PIECES)
         put_piece_tokens(facts, json);
     else if (facts->way == MF_WAY_WORDS)

@@ -119,7 +119,7 @@ static enum mf_status put_pieces(const struct mf_tokenizer_facts *facts,
     return status;
 }
 
-/* ---- what the trainer and the normalizer were told ---- */
+/* ---- settings of the trainer and the normalizer ---- */
 
 static void put_id(struct mf_sink *sink, uint32_t field,
                    const struct mf_named_token *named)

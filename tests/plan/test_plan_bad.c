@@ -274,10 +274,10 @@ static void options_that_are_refused(void **state)
 {
     (void)state;
     refused(GPT, OPTIONS(.type_k = "q9_x"),
-            "q9_x is no type of the cache; known are f32, f16, bf16, q8_0, "
+            "unknown cache type q9_x; known are f32, f16, bf16, q8_0, "
             "q4_0, q4_1, q5_0, q5_1, iq4_nl");
     refused(GPT, OPTIONS(.type_v = "Q8_0"),
-            "Q8_0 is no type of the cache; known are f32, f16, bf16, q8_0, "
+            "unknown cache type Q8_0; known are f32, f16, bf16, q8_0, "
             "q4_0, q4_1, q5_0, q5_1, iq4_nl");
     refused(GPT, OPTIONS(.type_v = "q4_0", .flash = MF_FLASH_OFF),
             "values of type q4_0 need flash attention");

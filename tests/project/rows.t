@@ -31,7 +31,7 @@ same_tables() {
         cmp "$build/$table.c" "$dir/${table##*/}.c" || return
     done
 }
-check "the tables are those of the library" same_tables
+check "the tables are the library's" same_tables
 not_again() {
     touch -d '2001-02-03' "$dir"/*.c && check_rows &&
         [ -z "$(find "$dir" -maxdepth 1 -name '*.c' -newermt 2002-01-01)" ]
@@ -66,61 +66,61 @@ while IFS='|' read -r file text change said; do
     number=$(line "$file" "$text")
     slip "$file" "${number}$change" "$number" "$said"
 done <<'SLIPS'
-llama.txt|key uint? vocab_size|s/key/kye/|'kye' is no row: did you mean 'key'?
-llama.txt|key uint? vocab_size|s/uint/unit/|'unit?' is no type of a key
+llama.txt|key uint? vocab_size|s/key/kye/|unknown row 'kye': did you mean 'key'?
+llama.txt|key uint? vocab_size|s/uint/unit/|unknown key type 'unit?'
 llama.txt|key uint? vocab_size|s/$/ 3/|nothing follows the name of a key: '3'
-llama.txt|need rot ==|s/rot/rto/|'rto' is no key, 'let' or parameter here: did you mean 'rot'?
+llama.txt|need rot ==|s/rot/rto/|unknown key, 'let' or parameter 'rto': did you mean 'rot'?
 llama.txt|need rot ==|s/==/=/|an operator or the end expected before '= head_k'
 llama.txt|need rot ==|s/rot.*/1/|the condition always has the same value
-llama.txt|tensor blk.*.attn_norm|s/tensor/tnesor/|'tnesor' is no row: did you mean 'tensor'?
+llama.txt|tensor blk.*.attn_norm|s/tensor/tnesor/|unknown row 'tnesor': did you mean 'tensor'?
 llama.txt|tensor blk.*.attn_norm|s/embd/embd, embd, embd, embd, embd/|a tensor has at most 4 dimensions, not 5
 llama.txt|tensor blk.*.attn_norm|s/embd/embd +/|a name expected at the end
-llama.txt|tensor blk.*.attn_norm|s/attn_norm/atn_norm/|'blk.*.atn_norm' is no tensor of GGUF: did you mean 'blk.*.attn_norm'?
+llama.txt|tensor blk.*.attn_norm|s/attn_norm/atn_norm/|unknown GGUF tensor 'blk.*.atn_norm': did you mean 'blk.*.attn_norm'?
 llama.txt|use qkv|s/embd, //|group 'qkv' has 4 parameters, not 3
-llama.txt|use gated|s/gated/gatde/|'gatde' is no group: did you mean 'gated'?
-llama.txt|is(rope|s/is(/si(/|'si' is no function: did you mean 'is'?
+llama.txt|use gated|s/gated/gatde/|unknown group 'gatde': did you mean 'gated'?
+llama.txt|is(rope|s/is(/si(/|unknown function 'si': did you mean 'is'?
 llama.txt|is(rope|s/, longrope//|',' expected before ')'
 llama.txt|if experts == 0|s/if experts == 0/else/|'else' after 'else' or in 'each'
 llama.txt|each 0 ..|s/\.\./to/|'..' expected in 'each FROM .. TO'
 common/predicting.txt|let draft_only|s/draft_only/draft_olny/|nothing uses 'draft_olny'
-llama.txt|use begin|s/begin/begni/|'begni' is no group: did you mean 'begin'?
-common/ends.txt|x = get_rows token_embd|s/get_rows/get_row/|'get_row' is no operation: did you mean 'get_rows'?
-common/ends.txt|x = get_rows token_embd|s/ ids:/ idss:/|'idss' is no tensor that a row before has made: did you mean 'ids'?
+llama.txt|use begin|s/begin/begni/|unknown group 'begni': did you mean 'begin'?
+common/ends.txt|x = get_rows token_embd|s/get_rows/get_row/|unknown operation 'get_row': did you mean 'get_rows'?
+common/ends.txt|x = get_rows token_embd|s/ ids:/ idss:/|unknown earlier tensor 'idss': did you mean 'ids'?
 common/ends.txt|x = get_rows token_embd|s/ ids:/:/|'get_rows' has 1 sources, at least 2 and at most 2 are possible
-common/ends.txt|x = get_rows token_embd|s/token_embd/tokn_embd/|'tokn_embd' is no tensor of GGUF: did you mean 'token_embd'?
+common/ends.txt|x = get_rows token_embd|s/token_embd/tokn_embd/|unknown GGUF tensor 'tokn_embd': did you mean 'token_embd'?
 qwen3_next.txt|mixed = concat|s/mixed/ixed/|no row reads 'ixed'
-common/ends.txt|input ids i32|s/i32/i23/|'i23' is no type: did you mean 'i32'?
-common/ends.txt|input ids i32|s/tokens/tokes/|'tokes' is no number here: did you mean 'tokens'?
-common/ends.txt|expand x|s/expand/expnad/|'expnad' is no row: did you mean 'expand'?
-common/text_models.txt|key u32 *.vocab_size|s/u32/u23/|'u23' is no type of a key: did you mean 'u32'?
+common/ends.txt|input ids i32|s/i32/i23/|unknown type 'i23': did you mean 'i32'?
+common/ends.txt|input ids i32|s/tokens/tokes/|unknown number 'tokes': did you mean 'tokens'?
+common/ends.txt|expand x|s/expand/expnad/|unknown row 'expnad': did you mean 'expand'?
+common/text_models.txt|key u32 *.vocab_size|s/u32/u23/|unknown key type 'u23': did you mean 'u32'?
 common/text_models.txt|key u32 *.vocab_size|s/$/ vocab_size/|an operator or the end expected before 'vocab_size'
-common/text_models.txt|key u32 *.vocab_size|s/ vocab_size/ vocab_szie/|'vocab_szie' is no field of config.json that is known here: did you mean 'vocab_size'?
-common/text_models.txt|key u32 *.vocab_size|s/vocab_size /voacb_size /|'voacb_size' is no key that a loader reads: did you mean 'vocab_size'?
-internlm.txt|file.min_dynamic_patch|s/dynamic/dynamci/|'min_dynamci_patch' is no field of config.json that is known here: did you mean 'min_dynamic_patch'?
-llama.txt|    arch llama|s/llama/lama/|'lama' is no architecture
-common/text_models.txt|refuse has|s/has/hsa/|'hsa' is no function: did you mean 'has'?
-common/text_models.txt|use rope_dimensions|s/dimensions/dimension/|'rope_dimension' is no group: did you mean 'rope_dimensions'?
-common/text_models.txt|vocab sentencepiece|s/llama_hf/lama_hf/|'lama_hf' is no vocabulary: did you mean 'llama_hf'?
+common/text_models.txt|key u32 *.vocab_size|s/ vocab_size/ vocab_szie/|unknown field of config.json 'vocab_szie': did you mean 'vocab_size'?
+common/text_models.txt|key u32 *.vocab_size|s/vocab_size /voacb_size /|unknown loader key 'voacb_size': did you mean 'vocab_size'?
+internlm.txt|file.min_dynamic_patch|s/dynamic/dynamci/|unknown field of config.json 'min_dynamci_patch': did you mean 'min_dynamic_patch'?
+llama.txt|    arch llama|s/llama/lama/|unknown architecture 'lama'
+common/text_models.txt|refuse has|s/has/hsa/|unknown function 'hsa': did you mean 'has'?
+common/text_models.txt|use rope_dimensions|s/dimensions/dimension/|unknown group 'rope_dimension': did you mean 'rope_dimensions'?
+common/text_models.txt|vocab sentencepiece|s/llama_hf/lama_hf/|unknown vocabulary 'lama_hf': did you mean 'llama_hf'?
 smollm.txt|    arch smollm3|s/arch smollm3/tensor * : drop/|'tensor' does nothing in 'family smollm3'
 smollm.txt|class SmolLM3|s/SmolLM3/Llama/|class 'LlamaForCausalLM' is there twice
-common/text_models.txt|first(hidden_size|s/first(/frist(/|'frist' is no function: did you mean 'first'?
-apertus.txt|*.act_fn.|s/: drop/: dorp/|'dorp' is no step: did you mean 'drop'?
+common/text_models.txt|first(hidden_size|s/first(/frist(/|unknown function 'frist': did you mean 'first'?
+apertus.txt|*.act_fn.|s/: drop/: dorp/|unknown step 'dorp': did you mean 'drop'?
 apertus.txt|*.act_fn.|s/eps}/eps/|'}' is missing in
 common/attention.txt|tensor *q_proj.{|s/permute q_heads/permute/|'permute' has 0 numbers, at least 1 and at most 1 are possible
 common/text_models.txt|rename *e_score|s/correction\.bias/$.bias/|'$' in '*e_score_$.bias' is nothing in
-llama.txt|tensors llama arcee|s/arcee/arcees/|'arcees' is no family
-common/text_models.txt|field head_dim attention|s/key_length/key_lenght/|'attention.key_lenght' is no key that a loader reads: did you mean 'attention.key_length'?
-common/text_models.txt|field head_dim attention|s/head_dim/haed_dim/|'haed_dim' is no field of config.json that is known here: did you mean 'head_dim'?
-common/text_models.txt|field head_dim attention|s/field/feild/|'feild' is no row: did you mean 'field'?
-llama.txt|restore nanbeige|s/nanbeige/nanbiege/|'nanbiege' is no architecture
-olmo.txt|default rope_theta 10000.0|s/default/defualt/|'defualt' is no row: did you mean 'default'?
+llama.txt|tensors llama arcee|s/arcee/arcees/|unknown family 'arcees'
+common/text_models.txt|field head_dim attention|s/key_length/key_lenght/|unknown loader key 'attention.key_lenght': did you mean 'attention.key_length'?
+common/text_models.txt|field head_dim attention|s/head_dim/haed_dim/|unknown field of config.json 'haed_dim': did you mean 'head_dim'?
+common/text_models.txt|field head_dim attention|s/field/feild/|unknown row 'feild': did you mean 'field'?
+llama.txt|restore nanbeige|s/nanbeige/nanbiege/|unknown architecture 'nanbiege'
+olmo.txt|default rope_theta 10000.0|s/default/defualt/|unknown row 'defualt': did you mean 'default'?
 names/1-tensors.txt|tensor token_types|s/token_types/token_embd/|tensor 'token_embd' is there twice
-names/1-tensors.txt|tensor token_types|s/f32/f23/|'f23' is no flag of a tensor: did you mean 'f32'?
+names/1-tensors.txt|tensor token_types|s/f32/f23/|unknown tensor flag 'f23': did you mean 'f32'?
 names/1-tensors.txt|tensor token_types|s/s  .*/s/|'tensor ID NAME' lacks its name
 names/1-tensors.txt|tensor token_types|s/^/tensor one_more blk.#.one_more\n/|nothing uses this tensor
 names/1-tensors.txt|tensor token_types|s/^tensor/    tesnor/|a tensor has no rows
-names/1-tensors.txt|section names|s/names/naems/|'naems' is no section: did you mean 'names'?
-names/2-names.txt| embed_out |s/ output/ outptu/|'outptu' is no tensor: did you mean 'output'?
+names/1-tensors.txt|section names|s/names/naems/|unknown section 'naems': did you mean 'names'?
+names/2-names.txt| embed_out |s/ output/ outptu/|unknown tensor 'outptu': did you mean 'output'?
 names/2-names.txt| embed_out |s/ output/ output cls output cls/|too many tensors: at most 3 are possible
 names/2-names.txt| embed_out |s/  *output//|'embed_out' means no tensor
 names/2-names.txt| embed_out |s/embed_out/a&/|'aembed_out' is not in its place: 'emb_ln' is before it
@@ -128,13 +128,13 @@ names/2-names.txt| embed_out |s/embed_out/emb_ln/|'emb_ln' is not in its place: 
 names/2-names.txt|at aligner.|s/$/ one/|nothing follows a prefix
 names/2-names.txt|at audio.multi|s/audio/a/|'a.multi_modal_projector.' is not in its place: 'aligner.' is before it
 names/3-archs.txt|arch gptneox|s/like/liek/|'like' expected before 'liek'
-names/3-archs.txt|arch gptneox|s/gpt2/gtp2/|'gtp2' is no architecture above: did you mean 'gpt2'?
-names/3-archs.txt|arch gptneox|s/gpt2/mpt/|'mpt' is no architecture above
-names/3-archs.txt|arch gptneox|s/gpt2/gptneox/|'gptneox' is no architecture above
+names/3-archs.txt|arch gptneox|s/gpt2/gtp2/|unknown earlier architecture 'gtp2': did you mean 'gpt2'?
+names/3-archs.txt|arch gptneox|s/gpt2/mpt/|unknown earlier architecture 'mpt'
+names/3-archs.txt|arch gptneox|s/gpt2/gptneox/|unknown earlier architecture 'gptneox'
 names/3-archs.txt|arch gptneox|s/gptneox/gptj/|'gptj' is there twice, first at
-names/3-archs.txt|    without pos_embd|s/pos/pso/|'pso_embd' is no tensor: did you mean 'pos_embd'?
-names/3-archs.txt|    without pos_embd|s/without/wihtout/|'wihtout' is no row: did you mean 'without'?
-names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|'hc_atn_norm' is no tensor: did you mean 'hc_attn_norm'?
+names/3-archs.txt|    without pos_embd|s/pos/pso/|unknown tensor 'pso_embd': did you mean 'pos_embd'?
+names/3-archs.txt|    without pos_embd|s/without/wihtout/|unknown row 'wihtout': did you mean 'without'?
+names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|unknown tensor 'hc_atn_norm': did you mean 'hc_attn_norm'?
 SLIPS
 
 # What nothing uses.
@@ -161,7 +161,7 @@ stops() {
         -C "$dir/tree" BUILD="$dir/new" "$dir/new/lib/arch/tables.c" \
         >"$dir/made" 2>&1 && echo "make succeeds"
     number=$(line llama.txt "key uint? vocab_size")
-    grep -q "^lib/families/llama.txt:$number: 'kye' is no row" "$dir/made" ||
+    grep -q "^lib/families/llama.txt:$number: unknown row 'kye'" "$dir/made" ||
         cat "$dir/made"
 }
 check_empty "make ends there" stops

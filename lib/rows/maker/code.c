@@ -92,7 +92,7 @@ void put_text(struct writing *to, struct text text)
 
 /* ---- words ---- */
 
-/* The number of a parameter, from 1 on; 0: it is none. */
+/* The number of a parameter, from 1 on; 0: not a parameter. */
 static size_t parameter(const struct writing *to, struct text name)
 {
     size_t at = 1;

@@ -48,7 +48,7 @@ void end_size(struct writing *to, size_t begun);
 /* The expression at the beginning of a row's text, which is taken from it. */
 void put_expression(struct writing *to, struct text *text);
 
-/* Writes the operands of a row whose word is no other language's; its code. */
+/* Writes the operands of a row whose word only this language has; its code. */
 typedef enum mf_code_row put_row(struct writing *to, struct text word,
                                  struct text rest);
 

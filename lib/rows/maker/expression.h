@@ -64,7 +64,7 @@ struct node *expression_take(struct expression *expression, struct text *text);
 bool expression_check(struct expression *expression, struct text text);
 
 /* Whether the text is an expression whose value does not depend on anything;
- * *value: that of a whole number, or of true and false. */
+ * *value: of a whole number, or of true and false. */
 bool expression_is_constant(struct text text, long *value);
 
 #endif

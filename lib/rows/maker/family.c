@@ -105,13 +105,12 @@ static void see_name(void *user, const struct row *row, struct text name,
         if (!list_has(given_back, name) && !words_have(&check->keys, whole) &&
             !text_begins(whole, "general.") &&
             !text_begins(whole, "tokenizer.") && !is_said(check, name))
-            row_unknown(row, whole, "key that a loader reads", &check->keys);
+            row_unknown(row, whole, "loader key", &check->keys);
         return;
     }
     if (!list_has(given, name) && !words_have(check->fields, name) &&
         !is_said(check, name))
-        row_unknown(row, name, "field of config.json that is known here",
-                    check->fields);
+        row_unknown(row, name, "field of config.json", check->fields);
 }
 
 static void see_field(struct check *check, const struct row *row,
@@ -120,8 +119,7 @@ static void see_field(struct check *check, const struct row *row,
     bool number = name.size > 0 && *name.at >= '0' && *name.at <= '9';
 
     if (!number && !words_have(check->fields, name) && !is_said(check, name))
-        row_unknown(row, name, "field of config.json that is known here",
-                    check->fields);
+        row_unknown(row, name, "field of config.json", check->fields);
 }
 
 /* Keys of a GGUF file are looked up as a whole. */
@@ -198,7 +196,7 @@ static void see_key_name(struct check *check, const struct row *row,
 
     if (text_begins(name, "*.") && !words_have(&check->keys, rest) &&
         !is_said(check, name))
-        row_unknown(row, rest, "key that a loader reads", &check->keys);
+        row_unknown(row, rest, "loader key", &check->keys);
 }
 
 static void see_key(struct check *check, const struct row *row,
@@ -208,7 +206,7 @@ static void see_key(struct check *check, const struct row *row,
 
     type.size -= text_ends(type, "?");
     if (!list_has(family_key_types, type))
-        row_unknown_of(row, type, "type of a key", family_key_types);
+        row_unknown_of(row, type, "key type", family_key_types);
     if (!memchr(name.at, '.', name.size) || name.size >= 96)
         row_error(row, "'%.*s' is no name of a key", (int)name.size, name.at);
     see_key_name(check, row, name);
@@ -233,7 +231,7 @@ static void see_vocab(const struct row *row, struct text rest)
         else if (memchr(word.at, '=', word.size) || list_has(options, word))
             continue;
         else {
-            row_unknown_of(row, word, "word of a vocabulary", options);
+            row_unknown_of(row, word, "vocabulary option", options);
             continue;
         }
         if (!list_has(procedures, word))

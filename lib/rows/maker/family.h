@@ -59,7 +59,7 @@ extern const struct family_step family_steps[];
 /* A step as a row has it: "permute@2 q_heads as NAME ...". */
 struct family_step_text {
     struct text word, numbers, names;
-    const struct family_step *step; /* NULL: the word is none */
+    const struct family_step *step; /* NULL: the word is unknown */
     size_t only;                    /* which tensor, from 1 on; 0: all */
 };
 

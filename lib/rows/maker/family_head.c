@@ -43,7 +43,7 @@ static void check_names(const struct source *source)
     }
 }
 
-/* `tensors FAMILY` of what is no family, `restore ARCH` of no architecture. */
+/* `tensors FAMILY` of an unknown family, `restore ARCH` of an unknown one. */
 static void check_head(const struct source *source, const struct source *loader,
                        const struct part *part)
 {

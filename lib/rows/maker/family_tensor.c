@@ -212,8 +212,7 @@ static void check_type(const struct check *check, struct text rest)
     struct text type = take_word(&rest);
 
     if (!list_has(family_tensor_types, type))
-        row_unknown_of(check->row, type, "type of a tensor",
-                       family_tensor_types);
+        row_unknown_of(check->row, type, "tensor type", family_tensor_types);
     if (rest.size == 0)
         row_error(check->row, "a pattern is missing");
     while (rest.size > 0)

@@ -165,7 +165,7 @@ static void see_name(void *user, const struct row *row, struct text name,
     words_add(walk->used, name);
     if (!text_is(name, "i") && !words_have(&walk->names, name) &&
         !is_said(walk, name))
-        row_unknown(row, name, "number here", &walk->names);
+        row_unknown(row, name, "number", &walk->names);
 }
 
 static void see_tensor_name(void *user, const struct row *row, struct text name)
@@ -184,8 +184,7 @@ static void see_tensor(struct walk *walk, struct text word)
 
     words_add(&walk->read, name);
     if (!words_have(&walk->made, name) && !is_said(walk, word))
-        row_unknown(walk->row, name, "tensor that a row before has made",
-                    &walk->made);
+        row_unknown(walk->row, name, "earlier tensor", &walk->made);
 }
 
 static void see_length(void *user, const struct row *row, struct text name)

@@ -16,13 +16,13 @@ struct part *rows_use(const struct source *source, const struct row *row,
 void rows_twice(const struct source *source, const struct part *part);
 
 /* An error where nothing uses a group, a parameter of it, or a `let` row whose
- * name is none of those that are used. */
+ * name is not used. */
 void rows_unused(const struct part *part, const struct words *used);
 
 /* Whether it is a group with that parameter. */
 bool rows_has_parameter(const struct part *part, struct text name);
 
-/* Whether `if`, `else`, `end` and `each` fit each other; elif: it is a word of
+/* Whether `if`, `else`, `end` and `each` match; elif: it is a word of
  * the language. */
 void rows_nesting(const struct part *part, bool elif);
 

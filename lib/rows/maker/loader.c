@@ -120,7 +120,7 @@ static void check_key(const struct row *row, struct text rest)
     struct key_type read;
 
     if (!loader_type(type, &read))
-        row_error(row, "'%.*s' is no type of a key", (int)type.size, type.at);
+        row_error(row, "unknown key type '%.*s'", (int)type.size, type.at);
     if (name.size == 0)
         row_error(row, "'key TYPE NAME' lacks its name");
     if (rest.size > 0)

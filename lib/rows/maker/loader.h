@@ -18,7 +18,7 @@ struct key_type {
     size_t flags;      /* enum mf_code_key */
 };
 
-/* False: it is no type. */
+/* False: the type is unknown. */
 bool loader_type(struct text text, struct key_type *out);
 
 /* used: names that the rows of graphs use, too. */
@@ -28,7 +28,7 @@ void loader_check(struct source *source, struct words *used);
 void loader_check_names(struct source *source, struct words *used);
 
 /* The names that expressions of the architecture may have: its keys and `let`
- * rows, and those of all. */
+ * rows, and the names that all share. */
 void loader_names(const struct source *source, const struct part *arch,
                   struct words *out);
 

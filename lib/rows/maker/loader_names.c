@@ -68,7 +68,7 @@ static void see_name(void *user, const struct row *row, struct text name,
         return;
     /* Other architectures that use the row would say the same. */
     if (words_add_place(&walk->missed, name))
-        row_unknown(row, name, "key, 'let' or parameter here", &walk->defined);
+        row_unknown(row, name, "key, 'let' or parameter", &walk->defined);
 }
 
 /* All expressions of a row: between them are commas, "..", "reshape". */

@@ -25,7 +25,7 @@ static struct source family = { .language = &family_language };
 static struct source names = { .language = &naming_language };
 static struct source *const all[] = { &loader, &graph, &family, &names, NULL };
 
-/* The first ones are those of enum rows_table. */
+/* The first ones are in the order of enum rows_table. */
 static const char *const options[] = { "--loader", "--graph",     "--family",
                                        "--naming", "--converted", NULL };
 enum { OUT_NAMING = 3, OUT_CONVERTED, OUTS };

@@ -78,5 +78,5 @@ void names_check_tensor(const struct row *row, struct text name)
 
     if (known_names.tensors.count > 0 &&
         !words_have(&known_names.tensors, base))
-        row_unknown(row, base, "tensor of GGUF", &known_names.tensors);
+        row_unknown(row, base, "GGUF tensor", &known_names.tensors);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.h - names that rows may have: those of tensors, of keys, of fields
+ * names.h - names that rows may have: of tensors, of keys, of fields
  */
 #ifndef MF_ROWS_NAMES_H
 #define MF_ROWS_NAMES_H

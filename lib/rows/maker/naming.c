@@ -32,7 +32,7 @@ static unsigned read_flags(const struct row *row, struct text list)
         if (flags[flag])
             out |= 1U << flag;
         else
-            row_unknown_of(row, word, "flag of a tensor", flags);
+            row_unknown_of(row, word, "tensor flag", flags);
     }
     return out;
 }
@@ -158,7 +158,7 @@ static void read_like(struct naming *naming, const struct row *row,
     else {
         for (size_t i = 0; i + 1 < naming->archs; i++)
             words_add(&known, naming->arch[i].name);
-        row_unknown(row, rest, "architecture above", &known);
+        row_unknown(row, rest, "earlier architecture", &known);
         words_free(&known);
     }
 }

@@ -2,7 +2,7 @@
  *
  * rows.h - what the checker of rows knows of a file of rows
  *
- * The rows of lib/families are programs that the library runs, and those of
+ * The rows of lib/families are programs that the library runs, and rows in
  * lib/hub/names say what tensors are called.  This program reads all of them
  * when the library is built: a row that would fail, or do nothing, when it is
  * run is an error with its file and line.  It is compiled for the machine that
@@ -113,7 +113,7 @@ bool words_add_place(struct words *places, struct text word);
 
 /* ---- lists of words, which end with NULL ---- */
 
-/* The place of the word; that of the NULL where it is missing. */
+/* The place of the word; the place of the NULL where it is missing. */
 size_t list_find(const char *const *list, struct text word);
 bool list_has(const char *const *list, struct text word);
 
@@ -125,7 +125,7 @@ extern int row_errors;
 void row_error(const struct row *row, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "'frist' is no function; did you mean 'first'?" */
+/* "unknown function 'frist': did you mean 'first'?" */
 void row_unknown(const struct row *row, struct text word, const char *what,
                  const struct words *known);
 

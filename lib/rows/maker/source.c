@@ -85,10 +85,10 @@ void row_unknown(const struct row *row, struct text word, const char *what,
         }
     }
     if (near.size > 0)
-        row_error(row, "'%.*s' is no %s: did you mean '%.*s'?", (int)word.size,
-                  word.at, what, (int)near.size, near.at);
+        row_error(row, "unknown %s '%.*s': did you mean '%.*s'?", what,
+                  (int)word.size, word.at, (int)near.size, near.at);
     else
-        row_error(row, "'%.*s' is no %s", (int)word.size, word.at, what);
+        row_error(row, "unknown %s '%.*s'", what, (int)word.size, word.at);
 }
 
 void row_unknown_of(const struct row *row, struct text word, const char *what,
