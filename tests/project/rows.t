@@ -16,7 +16,7 @@ cp -r lib/families/. "$dir/families"
 
 check_rows() {
     "$build/rows" --fields lib/rows/config_names.txt \
-        --tensors lib/hub/names/1-tensors.txt "$dir"/families/*.txt \
+        --tensors lib/hf/hub/names/1-tensors.txt "$dir"/families/*.txt \
         "$dir"/families/*/*.txt 2>&1
 }
 check_empty "nothing is wrong with the rows" check_rows

@@ -11,7 +11,7 @@ static const char *const tensor_types[] = { "f32", "f16", "half", "file" };
 
 static const char *const steps[] = {
 #define STEP(NAME, word, least, most, names, whole) word,
-#include "lib/hub/tensor_steps.def"
+#include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };
 

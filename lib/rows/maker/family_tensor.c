@@ -19,7 +19,7 @@ static const struct step {
 } steps[] = {
 #define STEP(NAME, word, least, most, names, whole)                            \
     { word, least, most, names },
-#include "lib/hub/tensor_steps.def"
+#include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };
 #define STEPS (sizeof(steps) / sizeof(*steps))

@@ -17,7 +17,7 @@ extern struct names known_names;
 /* Adds all words of a file. */
 void names_read_fields(const char *file);
 
-/* Adds those of the rows "tensor ID NAME" of lib/hub/names. */
+/* Adds those of the rows "tensor ID NAME" of lib/hf/hub/names. */
 void names_read_tensors(const char *file);
 
 /* An error unless it is the name of a tensor in GGUF, with "*" or a number for

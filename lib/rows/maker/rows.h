@@ -2,7 +2,7 @@
  *
  * rows.h - what the checker of rows knows of a file of rows
  *
- * The rows of lib/arch/tables, lib/plan/graphs and lib/hub/families are
+ * The rows of lib/arch/tables, lib/plan/graphs and lib/hf/hub/families are
  * programs that the library runs.  This program reads all of them when the
  * library is built: a row that would fail, or do nothing, when it is run is an
  * error with its file and line.  It is compiled for the machine that builds.
