@@ -141,7 +141,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive tokenize tokenizer card lora hub restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan watch full
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 ISAS     := portable $(if $(X86_64),avx2 avx512)
@@ -150,11 +150,11 @@ CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
 # tables for the rooms that use them.  Checks of a folder know the names of all
 # models that those rows convert.
 FAMILY_ROWS := $(sort $(wildcard lib/families/*.txt lib/families/*/*.txt))
-NAMING_ROWS := $(sort $(wildcard lib/hub/names/*.txt))
+NAMING_ROWS := $(sort $(wildcard lib/hf/hub/names/*.txt))
 TABLE_loader    := lib/arch/tables
 TABLE_graph     := lib/plan/graphs
-TABLE_family    := lib/hub/families
-TABLE_naming    := lib/hub/naming_rows
+TABLE_family    := lib/hf/hub/families
+TABLE_naming    := lib/hf/hub/naming_rows
 TABLE_converted := lib/folder/converted
 TABLE_NAMES     := loader graph family naming converted
 TABLES   := $(foreach name,$(TABLE_NAMES),$(TABLE_$(name)))
@@ -170,17 +170,16 @@ LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
 # takes those along that are built on it; for what calls it, there are functions
 # in lib/without that say what is missing.
 GROUPS       := tokenizers hub restore compare verify quantize plan
-GROUP_tokenizers := lib/tokenizer/% lib/tokenize/%
-GROUP_hub    := lib/hub/% lib/card/% lib/restore/rename.o
-GROUP_restore := lib/restore/%
+GROUP_tokenizers := lib/hf/tokenizer/% lib/hf/encode/%
+GROUP_hub    := $(addsuffix %,$(wildcard lib/hf/*/) lib/yaml/)
+GROUP_restore := lib/hf/restore/%
 GROUP_compare := lib/compare/%
 GROUP_verify := lib/verify/%
 GROUP_quantize := lib/quantize/%
 GROUP_plan   := lib/plan/%
-STAYS_tokenizers := lib/tokenizer/token.o
-STAYS_hub    := lib/hub/applies.o lib/hub/outtype.o
-STAYS_restore := $(addprefix lib/restore/,beside.o files.o named.o rename.o)
-ALONG_hub    := restore
+STAYS_tokenizers := lib/hf/tokenizer/token.o
+STAYS_restore := lib/hf/restore/rename.o
+ALONG_hub    := restore tokenizers
 ALONG_compare := verify
 ALONG_quantize := verify plan
 
@@ -210,7 +209,7 @@ PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
 SCRIPTS  := $(wildcard tests/*/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
@@ -322,8 +321,8 @@ $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 # ends the build.
 HOSTCC     ?= cc
 ROWS       := $(BUILD)/rows
-ROW_WORDS  := lib/arch/functions.def lib/arch/names.def lib/hub/functions.def \
-              lib/hub/tensor_steps.def lib/plan/ops.def lib/tokenizer/procedures.def
+ROW_WORDS  := lib/arch/functions.def lib/arch/names.def lib/hf/hub/functions.def \
+              lib/hf/hub/tensor_steps.def lib/plan/ops.def lib/hf/tokenizer/procedures.def
 
 $(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(ROW_WORDS)
 	@mkdir -p $(@D)

@@ -9,7 +9,7 @@
  *     sidecar           opening these files, and the list of their names
  *     folder_config     config.json
  *     folder_type       its model_type and sizes
- *     converted         names of models that lib/hub converts
+ *     converted         names of models that lib/hf/hub converts
  *     folder_tensors    tensors, by families.def and config.json
  *     folder_tokens     tokenizer.json and ids of special tokens
  *     folder_templates  chat templates
@@ -84,7 +84,7 @@ struct mf_folder_type {
 /* The type that config.json names; NULL if there is no row for it. */
 const struct mf_folder_type *mf_folder_type(const struct mf_folder *folder);
 
-/* Model types and names of classes that lib/hub converts, one after the other
+/* Model types and names of classes that lib/hf/hub converts, one after the other
  * with a NUL after each; an empty one ends them.  Made from its rows when the
  * library is built. */
 extern const char mf_folder_converted[];

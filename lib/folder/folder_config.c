@@ -2,7 +2,7 @@
  *
  * folder_config.c - config.json and generation_config.json, as they are
  *
- * lib/hub reads the same file to convert a model, and refuses what it does not
+ * lib/hf/hub reads the same file to convert a model, and refuses what it does not
  * understand.  Here nothing is refused: a value of the wrong type is kept as
  * such, since whether it matters depends on the model's type.
  */

@@ -13,7 +13,7 @@
  *   - Numbers stay in their files; heap grows with the number of tensors alone.
  *
  * The room does not know how a model's tensors are named in another format, nor
- * how an adapter becomes one (lib/hub/adapter.c).
+ * how an adapter becomes one (lib/hf/hub/adapter.c).
  *
  * Rounding: the result has the type of the model's tensor, as PEFT has it when
  * it merges and saves.  A recipe, and any --type, begin with that.

@@ -11,7 +11,7 @@
 
 #include "lib/draft/carry.h"
 #include "lib/draft/put.h"
-#include "lib/hub/outline.h"
+#include "lib/hf/hf.h"
 #include "lib/plan/plan.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -23,11 +23,11 @@ static enum mf_status list_model(struct mf_draft *draft, struct mf_model *model)
 {
     static const char *const split[] = { "split.no", "split.count",
                                          "split.tensors.count" };
-    const struct mf_hub_options options = { .own_type = true };
+    const struct mf_hf_options options = { .own_type = true };
     size_t left_out;
 
-    if (mf_hub_applies(model, draft->format))
-        return mf_hub_outline(draft, model, &options);
+    if (mf_hf_applies(model, draft->format))
+        return mf_hf_outline(draft, model, &options);
     if (model->format != draft->format)
         return mf_decline(model->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
                           "neither a GGUF file nor a Hugging Face folder that "
@@ -91,8 +91,8 @@ static enum mf_status open_bare(struct mf_model *model, const char *as,
     enum mf_status status;
 
     if (!as)
-        return mf_outline_bare(model, &out->model, &out->unsure);
-    status = mf_outline_bare(model, &floats, &out->unsure);
+        return mf_hf_outline_bare(model, &out->model, &out->unsure);
+    status = mf_hf_outline_bare(model, &floats, &out->unsure);
     if (status == MF_OK)
         status = open_as(floats, as, &out->model);
     mf_model_close(floats);

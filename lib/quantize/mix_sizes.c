@@ -18,7 +18,7 @@
 #include <assert.h>
 
 #include "lib/base/timings.h"
-#include "lib/hub/hub.h"
+#include "lib/hf/hf.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
 
@@ -267,9 +267,9 @@ static enum mf_status read_facts(struct sizing *work)
 /* What a folder of Hugging Face becomes, with its tensors. */
 static enum mf_status list_folder(struct sizing *work)
 {
-    const struct mf_hub_options options = { .own_type = true };
+    const struct mf_hf_options options = { .own_type = true };
 
-    if (mf_hub_convert(&work->draft, work->model, &options) != MF_OK)
+    if (mf_hf_convert(&work->draft, work->model, &options) != MF_OK)
         return work->env->error.status;
     work->listed = work->whole = true;
     work->measured = false;
@@ -294,7 +294,7 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     work->measured = false;
     if (mf_draft_check_source(work->model) != MF_OK)
         return work->env->error.status;
-    if (names == MF_NAMING_GGUF && mf_hub_applies(work->model, draft->format))
+    if (names == MF_NAMING_GGUF && mf_hf_applies(work->model, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
         mf_renaming_init(&work->renaming, work->model, names,

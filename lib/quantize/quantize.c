@@ -11,7 +11,7 @@
 #include "lib/base/little.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
-#include "lib/hub/hub.h"
+#include "lib/hf/hf.h"
 #include "lib/io/digest.h"
 #include "lib/model/facts.h"
 #include "lib/model/split.h"
@@ -73,11 +73,11 @@ static enum mf_status check_shards(const struct quantizing *work)
 static enum mf_status list_folder(struct quantizing *work,
                                   struct mf_draft *draft)
 {
-    const struct mf_hub_options options = { .own_type = true };
+    const struct mf_hf_options options = { .own_type = true };
 
     if (check_shards(work) != MF_OK)
         return work->model->env->error.status;
-    if (mf_hub_convert(draft, work->model, &options) != MF_OK)
+    if (mf_hf_convert(draft, work->model, &options) != MF_OK)
         return work->model->env->error.status;
     trim_shapes(draft);
     return MF_OK;
@@ -101,7 +101,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
         (work->how->byte_order || draft->format == model->format) &&
         mf_outputs_order(model, work->how) == MF_BIG_ENDIAN;
     if (work->how->names == MF_NAMING_GGUF &&
-        mf_hub_applies(model, draft->format))
+        mf_hf_applies(model, draft->format))
         return list_folder(work, draft);
     /* With new names the model is a Hugging Face model: tensors that are not
      * quantized become what llama.cpp's converter makes of them, norms f32. */

@@ -10,7 +10,7 @@
  * In: a program, which is all paragraphs of a language.  Out: its rows, one
  * after the other, and expressions as trees.  What a value is, the rooms know
  * that run rows: whole numbers of which some are unknown (lib/arch, lib/plan),
- * or values of JSON (lib/hub, lib/restore).
+ * or values of JSON (lib/hf/hub, lib/hf/restore).
  */
 #ifndef MF_LIB_ROWS_H
 #define MF_LIB_ROWS_H

@@ -10,7 +10,7 @@
 
 #include "lib/base/str.h"
 #include "lib/compare/compare.h"
-#include "lib/hub/hub.h"
+#include "lib/hf/hf.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/verify/verify.h"
@@ -71,9 +71,9 @@ static enum mf_naming naming_of(const struct mf_verification *work)
 /* What a folder of Hugging Face becomes. */
 static enum mf_status list_folder(struct mf_verification *work)
 {
-    const struct mf_hub_options options = { .own_type = true };
+    const struct mf_hf_options options = { .own_type = true };
 
-    return mf_hub_convert(&work->draft, work->source, &options) == MF_OK
+    return mf_hf_convert(&work->draft, work->source, &options) == MF_OK
                ? MF_OK
                : mf_file_add_context(work->env, work->source->file);
 }
@@ -94,7 +94,7 @@ static enum mf_status list_source(struct mf_verification *work)
     draft->any_type = true;
     if (mf_is_named_for_gguf(&work->model->index) &&
         !mf_is_named_for_gguf(&source->index) &&
-        mf_hub_applies(source, draft->format))
+        mf_hf_applies(source, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, source, &left_out) != MF_OK ||
         mf_renaming_init(&work->renaming, source, naming_of(work),

@@ -2,11 +2,9 @@
  *
  * hub.c - a library that converts no folders of Hugging Face
  */
-#include "lib/hub/hub.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hub/outline.h"
+#include "lib/hf/hf.h"
 #include "lib/model/nearby.h"
-#include "lib/restore/rename.h"
 #include "lib/without/without.h"
 
 static enum mf_status refuse(struct mf_env *env)
@@ -16,18 +14,18 @@ static enum mf_status refuse(struct mf_env *env)
 
 /* ---- for lib/write and lib/verify ---- */
 
-enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
-                              const struct mf_hub_options *options)
+enum mf_status mf_hf_convert(struct mf_draft *draft, struct mf_model *model,
+                             const struct mf_hf_options *options)
 {
     (void)draft;
     (void)options;
     return refuse(model->env);
 }
 
-enum mf_status mf_hub_convert_adapter(struct mf_draft *draft,
-                                      struct mf_lora *lora,
-                                      struct mf_model *base,
-                                      const struct mf_hub_options *options)
+enum mf_status mf_hf_convert_adapter(struct mf_draft *draft,
+                                     struct mf_lora *lora,
+                                     struct mf_model *base,
+                                     const struct mf_hf_options *options)
 {
     (void)draft;
     (void)lora;
@@ -36,7 +34,7 @@ enum mf_status mf_hub_convert_adapter(struct mf_draft *draft,
 }
 
 /* Only config.json says whether tensors that become floats belong to a
- * compressed checkpoint, and only lib/hub reads it. */
+ * compressed checkpoint, and only lib/hf/hub reads it. */
 static enum mf_status check_decoded(struct mf_model *model)
 {
     struct mf_arena arena;
@@ -66,32 +64,18 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
 
 /* ---- for lib/plan ---- */
 
-enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
-                              const struct mf_hub_options *options)
+enum mf_status mf_hf_outline(struct mf_draft *draft, struct mf_model *model,
+                             const struct mf_hf_options *options)
 {
     (void)draft;
     (void)options;
     return refuse(model->env);
 }
 
-enum mf_status mf_outline_bare(struct mf_model *model, struct mf_model **out,
-                               bool *unsure)
+enum mf_status mf_hf_outline_bare(struct mf_model *model, struct mf_model **out,
+                                  bool *unsure)
 {
     (void)out;
     *unsure = false;
     return refuse(model->env);
-}
-
-enum mf_status mf_model_outline(struct mf_model *model, enum mf_outline what,
-                                struct mf_model **out)
-{
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, out);
-
-    (void)what;
-    mf_clear_error(model->env);
-    *out = NULL;
-    return mf_hub_applies(model, mf_format_with_values(MF_VALUES_TYPED))
-               ? refuse(model->env)
-               : model->env->error.status;
 }

@@ -2,8 +2,28 @@
  *
  * restore.c - a library that makes no folders of GGUF files
  */
-#include "lib/restore/restore.h"
+#include "lib/hf/restore/restore.h"
 #include "lib/without/without.h"
+
+static enum mf_status refuse(struct mf_env *env)
+{
+    return mf_without(env, "restore",
+                      "make a folder of a GGUF file, or change the names of "
+                      "its tensors");
+}
+
+enum mf_status mf_hf_restore(struct mf_model *model, struct mf_draft *draft,
+                             const struct mf_restore_options *options,
+                             struct mf_stage *stage, struct mf_hf_restored *out)
+{
+    (void)draft;
+    (void)options;
+    (void)stage;
+    *out = (struct mf_hf_restored){ .lost = 0 };
+    return refuse(model->env);
+}
+
+/* ---- for mf_renaming_init ---- */
 
 enum mf_status mf_restore_open(struct mf_restore *restore,
                                struct mf_model *model, struct mf_draft *draft,
@@ -13,9 +33,7 @@ enum mf_status mf_restore_open(struct mf_restore *restore,
     *restore = (struct mf_restore){ .env = model->env,
                                     .model = model,
                                     .draft = draft };
-    return mf_without(model->env, "restore",
-                      "make a folder of a GGUF file, or change the names of "
-                      "its tensors");
+    return refuse(model->env);
 }
 
 /* These are never called. */
@@ -27,16 +45,4 @@ enum mf_status mf_restore_begin(struct mf_restore *restore)
 void mf_restore_end(struct mf_restore *restore)
 {
     (void)restore;
-}
-
-enum mf_status mf_restore_tensors(struct mf_restore *restore)
-{
-    return restore->env->error.status;
-}
-
-enum mf_status mf_restore_files(struct mf_restore *restore,
-                                struct mf_stage *stage)
-{
-    (void)stage;
-    return restore->env->error.status;
 }

@@ -2,9 +2,9 @@
  *
  * tokenizers.c - a library that makes no vocabularies
  */
+#include "lib/hf/tokenizer/spm.h"
+#include "lib/hf/tokenizer/tokenizer.h"
 #include "lib/model/model.h"
-#include "lib/tokenizer/spm.h"
-#include "lib/tokenizer/tokenizer.h"
 #include "lib/without/without.h"
 
 static enum mf_status refuse(struct mf_env *env)

@@ -442,13 +442,13 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
             .file_size = total_size(&outputs),
             .left_out = outputs.left_out,
             .tensors_left_out = outputs.renaming.lost,
-            .reordered = outputs.reordered,
-            .gained = outputs.gained,
-            .back_without_mtp = outputs.back_without_mtp,
+            .reordered = outputs.restored.reordered,
+            .gained = outputs.restored.gained,
+            .back_without_mtp = outputs.restored.without_mtp,
             .rescaled = outputs.rescaled,
-            .assumed_count = outputs.restore.assumed_count,
+            .assumed_count = outputs.restored.assumed_count,
         };
-        memcpy(out->assumed, outputs.restore.assumed, sizeof(out->assumed));
+        memcpy(out->assumed, outputs.restored.assumed, sizeof(out->assumed));
         count_rounded(&outputs, out);
     }
     mf_outputs_release(&outputs);

@@ -41,11 +41,10 @@
 #include "lib/base/parallel.h"
 #include "lib/codec/recode.h"
 #include "lib/draft/carry.h"
+#include "lib/hf/hf.h"
 #include "lib/io/target.h"
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
-#include "lib/restore/rename.h"
-#include "lib/restore/restore.h"
 
 /* One file that is written. */
 struct mf_output {
@@ -80,16 +79,13 @@ struct mf_outputs {
                             bits */
     struct mf_lora lora; /* is merged, where it has a model */
     char *base;          /* config.json of an adapter's model; or NULL */
-    struct mf_model *of_base;   /* that model, where it has tensors; or NULL */
-    struct mf_stage stage;      /* a folder that they are in, or none */
-    struct mf_restore restore;  /* what else is in it */
-    struct mf_output_ops given; /* takes them; without `write`: files do */
+    struct mf_model *of_base; /* that model, where it has tensors; or NULL */
+    struct mf_stage stage;    /* a folder that they are in, or none */
+    struct mf_hf_restored restored; /* what a folder becomes again */
+    struct mf_output_ops given;     /* takes them; without `write`: files do */
     char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
-    size_t left_out; /* metadata keys that were dropped */
-    bool reordered;  /* what a folder becomes again: see mf_convert_result */
-    size_t gained;
-    bool back_without_mtp;
+    size_t left_out;                 /* metadata keys that were dropped */
     size_t rescaled;                 /* pairs of an adapter: see there, too */
     bool deletes;                    /* the inputs will be removed */
     const struct mf_source *imatrix; /* an input, too; or NULL */
@@ -180,11 +176,10 @@ enum mf_status mf_outputs_plan_folder(const char *path,
 
 /* All that it becomes, in one draft; or only its name, where that is not NULL.
  */
-struct mf_hub_file_name;
 enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                    struct mf_draft *draft,
                                    const struct mf_convert_options *options,
-                                   struct mf_hub_file_name *name);
+                                   struct mf_hf_name *name);
 
 /* Opens the adapter that the options name; makes tensors of a draft the merged
  * ones; refuses an adapter of which something was not used. */
@@ -207,7 +202,7 @@ enum mf_status mf_outputs_plan_adapter(const char *path,
 enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_draft *draft,
                                        const struct mf_convert_options *options,
-                                       struct mf_hub_file_name *name);
+                                       struct mf_hf_name *name);
 
 /* The tensors' names, where they do not come from a folder that becomes GGUF,
  * and their numbers where a compressed checkpoint becomes floats. */

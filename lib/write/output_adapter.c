@@ -9,8 +9,7 @@
 #include <stdio.h>
 
 #include "lib/folder/sidecar.h"
-#include "lib/hub/hub.h"
-#include "lib/hub/outtype.h"
+#include "lib/hf/hf.h"
 #include "lib/model/steady.h"
 #include "lib/write/convert.h"
 
@@ -83,9 +82,9 @@ static struct mf_model *model_of(struct mf_outputs *outputs,
 }
 
 static enum mf_status set_type(struct mf_env *env, const char *name,
-                               struct mf_hub_options *out)
+                               struct mf_hf_options *out)
 {
-    out->type = name ? mf_outtype_named(name) : MF_TYPE_F32;
+    out->type = name ? mf_hf_type(name) : MF_TYPE_F32;
     out->typed = !name || strcmp(name, "auto") != 0;
     if (!out->typed || out->type == MF_TYPE_F32 || out->type == MF_TYPE_F16 ||
         out->type == MF_TYPE_BF16 || out->type == MF_TYPE_Q8_0)
@@ -99,9 +98,9 @@ static enum mf_status set_type(struct mf_env *env, const char *name,
 enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_draft *draft,
                                        const struct mf_convert_options *options,
-                                       struct mf_hub_file_name *name)
+                                       struct mf_hf_name *name)
 {
-    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN, .name = name };
+    struct mf_hf_options hub = { .type = MF_TYPE_UNKNOWN, .name = name };
     enum mf_status status = set_type(outputs->env, options->type, &hub);
     struct mf_model *model;
     struct stand_in base;
@@ -112,7 +111,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
     draft->reserve = options->reserve;
     draft->version = options->version;
     model = model_of(outputs, options, &base);
-    status = model ? mf_hub_convert_adapter(draft, &outputs->lora, model, &hub)
+    status = model ? mf_hf_convert_adapter(draft, &outputs->lora, model, &hub)
                    : outputs->env->error.status;
     mf_seen_forget(&base.model);
     mf_source_close(&base.file.source);

@@ -2,10 +2,10 @@
  *
  * output_folder.c - a folder of Hugging Face, of a GGUF file or of another one
  *
- * What is in it lib/restore says; here its tensors are cut into shards, whose
- * names and index.json are those that transformers looks for.  Another folder
- * keeps its names and files; its tensors get another type, and a compressed
- * checkpoint becomes floats.
+ * What is in it lib/hf/restore says; here its tensors are cut into shards,
+ * whose names and index.json are those that transformers looks for.  Another
+ * folder keeps its names and files; its tensors get another type, and a
+ * compressed checkpoint becomes floats.
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
@@ -13,7 +13,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 #include "lib/model/nearby.h"
-#include "lib/restore/beside.h"
+#include "lib/write/beside.h"
 #include "lib/write/convert.h"
 
 bool mf_output_is_folder(const char *path)
@@ -133,7 +133,6 @@ static enum mf_status expect_files(struct mf_outputs *outputs)
 static enum mf_status restore(struct mf_outputs *outputs,
                               const struct mf_convert_options *options)
 {
-    struct mf_restore *restore = &outputs->restore;
     const struct mf_restore_options how = {
         .type = options->type && strcmp(options->type, "keep") != 0
                     ? options->type
@@ -141,22 +140,12 @@ static enum mf_status restore(struct mf_outputs *outputs,
         .lossy = options->lossy,
     };
     struct mf_draft *draft = &outputs->output[0].draft;
-    enum mf_status status;
+    enum mf_status status = put_format(draft);
 
-    status = mf_restore_open(restore, outputs->model, draft, &how);
     if (status == MF_OK)
-        status = mf_restore_begin(restore);
-    if (status == MF_OK)
-        status = put_format(draft);
-    if (status == MF_OK)
-        status = mf_restore_tensors(restore);
-    if (status == MF_OK)
-        status = mf_restore_files(restore, &outputs->stage);
-    outputs->left_out = restore->lost;
-    outputs->reordered = restore->reordered;
-    outputs->gained = restore->gained;
-    outputs->back_without_mtp = restore->without_mtp;
-    mf_restore_end(restore);
+        status = mf_hf_restore(outputs->model, draft, &how, &outputs->stage,
+                               &outputs->restored);
+    outputs->left_out = outputs->restored.lost;
     return status;
 }
 

@@ -2,21 +2,20 @@
  *
  * output_hub.c - a folder of Hugging Face as files of GGUF
  *
- * What is in them lib/hub says; here they are cut into shards, as llama.cpp's
- * converter cuts them: by the sizes that the tensors will have, with the keys
- * of the split after all others.  A folder that fits one file becomes one
- * without a number.
+ * What is in them lib/hf/hub says; here they are cut into shards, as
+ * llama.cpp's converter cuts them: by the sizes that the tensors will have,
+ * with the keys of the split after all others.  A folder that fits one file
+ * becomes one without a number.
  */
 #include "lib/draft/put.h"
-#include "lib/hub/hub.h"
-#include "lib/hub/outtype.h"
+#include "lib/hf/hf.h"
 #include "lib/write/convert.h"
 
 /* ---- the types ---- */
 
 static enum mf_status set_type(struct mf_env *env,
                                const struct mf_convert_options *options,
-                               struct mf_hub_options *out)
+                               struct mf_hf_options *out)
 {
     const char *name = options->type;
 
@@ -24,7 +23,7 @@ static enum mf_status set_type(struct mf_env *env,
         return MF_OK;
     out->own_type = strcmp(name, "keep") == 0;
     out->typed = !out->own_type;
-    out->type = mf_outtype_named(name);
+    out->type = mf_hf_type(name);
     if (out->typed && out->type == MF_TYPE_UNKNOWN)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "unknown type '%s': expected f32, f16, bf16, q8_0, "
@@ -147,24 +146,24 @@ static enum mf_status check_projector(struct mf_env *env,
 enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                    struct mf_draft *draft,
                                    const struct mf_convert_options *options,
-                                   struct mf_hub_file_name *name)
+                                   struct mf_hf_name *name)
 {
     struct mf_model *model = outputs->model;
-    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN,
-                                  .vocab_only = options->vocab_only,
-                                  .no_mtp = options->without_mtp,
-                                  .mtp_only = options->only_mtp,
-                                  .fuse_qkv = options->fuse_qkv,
-                                  .fuse_gate_up = options->fuse_gate_up,
-                                  .fp8_as_q8 = options->fp8_as_q8,
-                                  .decode = options->dequantize,
-                                  .projector = options->projector,
-                                  .mistral = options->mistral_format,
-                                  .no_community_template =
-                                      options->no_community_template,
-                                  .model_name = options->model_name,
-                                  .metadata = options->metadata,
-                                  .name = name };
+    struct mf_hf_options hub = { .type = MF_TYPE_UNKNOWN,
+                                 .vocab_only = options->vocab_only,
+                                 .no_mtp = options->without_mtp,
+                                 .mtp_only = options->only_mtp,
+                                 .fuse_qkv = options->fuse_qkv,
+                                 .fuse_gate_up = options->fuse_gate_up,
+                                 .fp8_as_q8 = options->fp8_as_q8,
+                                 .decode = options->dequantize,
+                                 .projector = options->projector,
+                                 .mistral = options->mistral_format,
+                                 .no_community_template =
+                                     options->no_community_template,
+                                 .model_name = options->model_name,
+                                 .metadata = options->metadata,
+                                 .name = name };
 
     hub.lora = outputs->lora.model ? &outputs->lora : NULL;
     draft->reserve = options->reserve;
@@ -173,7 +172,7 @@ enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
     mf_outputs_set_order(outputs->model, draft, options);
     if (check_projector(model->env, options) != MF_OK ||
         set_type(model->env, options, &hub) != MF_OK ||
-        mf_hub_convert(draft, model, &hub) != MF_OK ||
+        mf_hf_convert(draft, model, &hub) != MF_OK ||
         mf_outputs_check_lora(outputs) != MF_OK)
         return model->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "lib/hub/hub.h"
+#include "lib/hf/hf.h"
 #include "lib/io/path.h"
 #include "lib/io/system.h"
 #include "lib/program.h"
@@ -19,8 +19,8 @@ bool mf_outputs_are_hub(const struct mf_model *model,
                         const struct mf_convert_options *options)
 {
     return options->names == MF_NAMING_GGUF &&
-           (options->mistral_format ? mf_hub_applies_mistral(model, format)
-                                    : mf_hub_applies(model, format));
+           (options->mistral_format ? mf_hf_applies_mistral(model, format)
+                                    : mf_hf_applies(model, format));
 }
 
 enum mf_status mf_convert_names(struct mf_model *model, const char *path,
@@ -43,7 +43,7 @@ enum mf_status mf_convert_names(struct mf_model *model, const char *path,
         return env->error.status;
     adapter =
         model->format->values != MF_VALUES_TYPED && mf_model_is_lora(model);
-    if (adapter || mf_hub_applies(model, format))
+    if (adapter || mf_hf_applies(model, format))
         *out = MF_NAMING_GGUF;
     return env->error.status;
 }
@@ -139,8 +139,7 @@ static enum mf_status fill(struct mf_env *env, const char *name,
 /* An adapter is listed by way of the model that it was made for. */
 static enum mf_status find_name(struct mf_outputs *outputs,
                                 const struct mf_convert_options *options,
-                                struct mf_draft *draft,
-                                struct mf_hub_file_name *name)
+                                struct mf_draft *draft, struct mf_hf_name *name)
 {
     if (!mf_model_is_lora(outputs->model))
         return mf_outputs_list_hub(outputs, draft, options, name);
@@ -150,9 +149,8 @@ static enum mf_status find_name(struct mf_outputs *outputs,
 }
 
 static enum mf_status put_name(struct mf_env *env,
-                               const struct mf_hub_file_name *name,
-                               const char *path, bool folder,
-                               struct filled *out)
+                               const struct mf_hf_name *name, const char *path,
+                               bool folder, struct filled *out)
 {
     const char *last = folder ? path + strlen(path) : mf_base_name(path);
     size_t head = (size_t)(last - path);
@@ -181,7 +179,7 @@ enum mf_status mf_convert_path(struct mf_model *model, const char *path,
 {
     const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
     struct filled filled = { .at = out, .room = room };
-    struct mf_hub_file_name name = { "", { NULL, 0 }, NULL };
+    struct mf_hf_name name = { "", { NULL, 0 }, NULL };
     struct mf_env *env = model->env;
     struct mf_outputs outputs;
     struct mf_draft draft;

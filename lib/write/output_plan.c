@@ -20,7 +20,7 @@
  */
 #include <stdio.h>
 
-#include "lib/hub/hub.h"
+#include "lib/hf/hf.h"
 #include "lib/io/path.h"
 #include "lib/model/facts.h"
 #include "lib/model/split.h"

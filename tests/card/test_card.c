@@ -5,8 +5,8 @@
  * What is expected is what gguf-py of llama.cpp v0.5.0 writes of the same
  * files.
  */
-#include "lib/card/card.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/card/card.h"
 #include "lib/model/formats.h"
 #include "tests/with_scratch.h"
 

@@ -2,8 +2,8 @@
  *
  * test_card_names.c - what the names of models say
  */
-#include "lib/card/letters.h"
-#include "lib/card/names.h"
+#include "lib/hf/card/letters.h"
+#include "lib/hf/card/names.h"
 #include "tests/with_env.h"
 
 static struct mf_arena arena;

@@ -8,7 +8,7 @@
  * Apart from crashes and sanitizer reports it stops on memory that leaks, or
  * that grows beyond what such a file may take.
  */
-#include "lib/card/card.h"
+#include "lib/hf/card/card.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/model/formats.h"

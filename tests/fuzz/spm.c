@@ -19,13 +19,13 @@
  * long as was said, or is another one the second time, and on memory that
  * leaks.
  */
-#include "lib/tokenizer/spm.h"
+#include "lib/hf/tokenizer/spm.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/tokenizer/base.h"
+#include "lib/hf/tokenizer/mistral.h"
+#include "lib/hf/tokenizer/tekken.h"
 #include "lib/model/formats.h"
-#include "lib/tokenizer/base.h"
-#include "lib/tokenizer/mistral.h"
-#include "lib/tokenizer/tekken.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
 

@@ -9,12 +9,12 @@
  * Apart from crashes and sanitizer reports it stops on memory that leaks, or
  * that grows beyond what a tokenizer may take.
  */
-#include "lib/tokenize/tokenize.h"
 #include "lib/base/heap.h"
-#include "lib/tokenize/pieces.h"
+#include "lib/hf/encode/encode.h"
+#include "lib/hf/encode/pieces.h"
+#include "tests/encode/pre_of.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
-#include "tests/tokenize/pre_of.h"
 
 #ifndef TARGET
 #define TARGET tokenize

@@ -6,7 +6,7 @@
  * Expected digests belong to what llama.cpp's converter (v0.5.0, with
  * PyTorch 2.11) makes of the same bytes.
  */
-#include "lib/hub/compressed.h"
+#include "lib/hf/hub/compressed.h"
 #include "tests/json/json_document.h"
 #include "tests/scratch.h"
 

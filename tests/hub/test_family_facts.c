@@ -59,14 +59,14 @@ enum { WORDS = sizeof(words) / sizeof(*words) };
 static const char *const functions[] = {
 #define FORM(name, arguments, call)     name,
 #define FUNCTION(name, arguments, call) name,
-#include "lib/hub/functions.def"
+#include "lib/hf/hub/functions.def"
 #undef FORM
 #undef FUNCTION
 };
 
 static const char *const steps[] = {
 #define STEP(NAME, word, least, most, names, whole) word,
-#include "lib/hub/tensor_steps.def"
+#include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };
 

@@ -20,7 +20,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "lib/tokenize/fast.h"
+#include "lib/hf/encode/fast.h"
 #include "tests/hub/hub_folder.h"
 #include "tests/hub/same_facts.h"
 #include "tests/tokenizer/proto_image.h"

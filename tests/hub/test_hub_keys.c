@@ -11,7 +11,7 @@
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
-#include "lib/hub/keys.h"
+#include "lib/hf/hub/keys.h"
 #include "lib/model/formats.h"
 #include "tests/with_env.h"
 

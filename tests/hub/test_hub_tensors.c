@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "lib/base/str.h"
-#include "lib/hub/keys.h"
-#include "lib/hub/tensors.h"
+#include "lib/hf/hub/keys.h"
+#include "lib/hf/hub/tensors.h"
 #include "tests/hub/hub_folder.h"
 
 /* ---- listing its tensors ---- */

@@ -6,9 +6,9 @@
  * Every name of the table was compared with gguf-py of llama.cpp v0.5.0, for
  * each architecture and blocks 0 to 3; here are some of each kind.
  */
-#include "lib/hub/glob.h"
-#include "lib/hub/llama3.h"
-#include "lib/hub/naming.h"
+#include "lib/hf/hub/glob.h"
+#include "lib/hf/hub/llama3.h"
+#include "lib/hf/hub/naming.h"
 #include "tests/with_env.h"
 
 static struct mf_str str(const char *text)

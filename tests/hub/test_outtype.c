@@ -2,7 +2,8 @@
  *
  * test_outtype.c - the type that each tensor of a converted folder gets
  */
-#include "lib/hub/outtype.h"
+#include "lib/hf/hf.h"
+#include "lib/hf/hub/outtype.h"
 #include "tests/support.h"
 
 #define NONE MF_TYPE_UNKNOWN
@@ -182,10 +183,10 @@ static void names_and_numbers(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++)
-        assert_int_equal(mf_outtype_file_type(mf_outtype_named(rows[i].name)),
+        assert_int_equal(mf_hf_file_type(mf_hf_type(rows[i].name)),
                          rows[i].number);
-    assert_int_equal(mf_outtype_named("auto"), MF_TYPE_UNKNOWN);
-    assert_int_equal(mf_outtype_named("q4_0"), MF_TYPE_UNKNOWN);
+    assert_int_equal(mf_hf_type("auto"), MF_TYPE_UNKNOWN);
+    assert_int_equal(mf_hf_type("q4_0"), MF_TYPE_UNKNOWN);
 }
 
 int main(void)

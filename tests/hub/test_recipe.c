@@ -6,7 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hub/keys.h"
+#include "lib/hf/hub/keys.h"
 #include "tests/json/json_document.h"
 #include "tests/rows/rows_of.h"
 

@@ -48,7 +48,7 @@ run() {
 check "the page has a family and its fixture" \
     [ "$(grep -c '^section ' "$build/added/wren.txt")" -eq 4 ]
 check "which no other file knows" \
-    sh -c '! grep -rqi wren lib/families lib/hub lib/arch lib/plan lib/rows'
+    sh -c '! grep -rqi wren lib/families lib/hf/hub lib/arch lib/plan lib/rows'
 check "its fixture becomes a folder" write_folder "$dir/Wren"
 cd "$dir" || exit
 

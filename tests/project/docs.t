@@ -79,9 +79,9 @@ check_empty "files and names of the code that pages mention exist" gone
 unexplained() {
     {
         sed -En 's/^(FORM|FUNCTION)\(([A-Z]+, )?"([a-z_]+)".*/`\3(/p' \
-            lib/arch/functions.def lib/hub/functions.def
+            lib/arch/functions.def lib/hf/hub/functions.def
         sed -n 's/^STEP([A-Z0-9_]*, *"\([a-z0-9_]*\)".*/`\1/p' \
-            lib/hub/tensor_steps.def
+            lib/hf/hub/tensor_steps.def
         sed -E 's/(^| )#.*//' lib/families/*.txt lib/families/*/*.txt |
             awk '!more && /^ / && NF && $2 != "=" { print "`" $1 }
                 { more = /\\$/ }'

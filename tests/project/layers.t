@@ -119,10 +119,13 @@ check_empty "lib/quant includes lib/quant, and the order of bytes" \
     edges lib/quant 'lib/(quant/[a-z0-9_]*|base/little)\.(h|def)'
 check_empty "lib/rows/maker includes its own headers, and tables of words" \
     edges lib/rows/maker \
-    'lib/rows/(maker/[a-z0-9_]*|codes)\.h|lib/[a-z]*/[a-z0-9_]*\.def'
+    'lib/rows/(maker/[a-z0-9_]*|codes)\.h|lib/([a-z]+/)+[a-z0-9_]*\.def'
 
 # The rooms of lib/, and which others each may include and call.  The same list
 # is for both: what a header lets in, an object refers to.
+#
+# Rooms in lib/hf have a door, hf.h: rooms outside know that alone, and what it
+# declares is the door's, wherever it is defined.
 matrix() {
     cat <<'ROOMS'
 base
@@ -142,13 +145,14 @@ draft     base io json model check
 codec     base lanes model draft quant
 read      base lanes io model codec
 derive    base lanes io model draft codec quant
-tokenize  base io json model folder
-tokenizer base io json model vocab folder draft tokenize
+hf        base io json model folder draft
+encode    base io json model folder
+tokenizer base io json model vocab folder draft encode
 card      base io json yaml model folder draft
 lora      base io json model folder draft derive
-hub       base io json model arch folder draft codec derive tokenizer card lora rows
-restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub rows
-write     base lanes io json model folder check draft codec derive lora hub restore
+hub       base io json model arch folder draft codec derive hf tokenizer card lora rows
+restore   base lanes io json model vocab folder draft codec derive hf encode tokenizer card hub rows
+write     base lanes io json model folder check draft codec derive lora hf
 compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
@@ -158,18 +162,31 @@ full      base lanes model codec
 ROOMS
 }
 
+# Rooms behind the door, "encode|tokenizer|...".
+behind=$(find lib/hf -mindepth 1 -maxdepth 1 -type d | sed 's,.*/,,' |
+    LC_ALL=C sort | paste -sd '|' -)
+
+# home ROOM...: where in lib/ it is, "hf/hub".
+home() {
+    printf '%s\n' "$@" | sed -E "s,^($behind)\$,hf/&,"
+}
+
 # may ROOM: a pattern of the rooms that it may use.
 may() {
-    matrix | awk -v room="$1" '$1 == room {
-        gsub(/  +/, " "); gsub(/ /, "|"); print
-    }'
+    matrix | awk -v room="$1" '$1 == room { for (i = 1; i <= NF; i++) print $i }' |
+        while read -r one; do home "$one"; done | paste -sd '|' -
 }
 
 check "the matrix has all rooms of lib/" \
     [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
-    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant \
-        ! -name families ! -name without | sed 's|^./||' |
+    "$(cd lib && find . hf -mindepth 1 -maxdepth 1 -type d ! -name quant \
+        ! -name families ! -name without | sed 's|.*/||' |
         LC_ALL=C sort)" ]
+check "there are rooms behind the door" [ -n "$behind" ]
+strangers() {
+    matrix | grep -vE "^(hf|$behind) " | grep -E " ($behind)( |\$)"
+}
+check_empty "only they may use each other" strangers
 check_empty "and no arrow upward" awk '
     { known[$1] = 1
       for (i = 2; i <= NF; i++)
@@ -177,7 +194,8 @@ check_empty "and no arrow upward" awk '
 $(matrix)
 ROOMS
 for room in $(matrix | awk '{ print $1 }'); do
-    check_empty "lib/$room includes what it may" edges "lib/$room" \
+    check_empty "lib/$(home "$room") includes what it may" \
+        edges "lib/$(home "$room")" \
         "lib/(modelfile|program)\\.h|lib/($(may "$room"))/[a-z0-9_]*\\.(h|def)"
 done
 
@@ -267,13 +285,14 @@ mapped() {
         tr -d '` '
 }
 rooms_mapped() {
-    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' |
+    [ "$(mapped | sed -nE 's,^lib/(hf/)?([a-z]*)\|.*,\2,p' |
         grep -vxE 'quant|families|without')" = \
         "$(matrix | awk '{ print $1 }')" ]
 }
 folders_unmapped() {
     mapped | cut -d '|' -f 1 | tr ',' '\n' >"$work/mapped"
-    find -- * -name '*.c' ! -path 'build*' | sed 's,^\(lib/[^/]*\)/.*,\1,; t; s,/.*,,' |
+    find -- * -name '*.c' ! -path 'build*' |
+        sed -E 's,^(lib/hf/[^/]*|lib/[^/]*)/[^/]*$,\1,; t; s,^(lib/[^/]*)/.*,\1,; t; s,/.*,,' |
         sort -u | grep -vxFf "$work/mapped" |
         sed 's/$/: name it in the tables of docs\/ARCHITECTURE.md/'
 }
@@ -320,16 +339,24 @@ symbols() {
             sub(/:[0-9a-f]*$/, "", object)
             room = substr(object, length(build) + 1)
             sub(/^lib\//, "", room)
+            if (room ~ /^hf\/[^\/]*\//)
+                sub(/^hf\//, "", room)
             sub(/\/.*/, "", room)
             print ($(NF - 1) == "U" ? "u" : "d"), room, $NF, object
         }'
+}
+
+# door: functions that lib/hf/hf.h declares.
+door() {
+    code lib/hf/hf.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
+        LC_ALL=C sort -u
 }
 
 # arrows: uses of a symbol that the matrix does not allow.  Three tables know
 # formats by name: of all, of those that programs name, and of those that are
 # written.  Formats are floors of their own.
 arrows() {
-    { matrix | sed 's/^/m /'; symbols; } | awk '
+    { matrix | sed 's/^/m /'; symbols; door | sed 's/^/d hf /'; } | awk '
         $1 == "m" {
             rooms[$2] = 1
             for (i = 2; i <= NF; i++) may[$2 " " $i] = 1

@@ -13,7 +13,7 @@ set -u
 . tests/lib-run.sh
 
 cp -r lib/families/. "$dir/families"
-cp -r lib/hub/names "$dir/families/names"
+cp -r lib/hf/hub/names "$dir/families/names"
 
 # As the Makefile calls it.
 check_rows() {
@@ -26,8 +26,8 @@ check_rows() {
 check_empty "nothing is wrong with the rows" check_rows
 
 same_tables() {
-    for table in lib/arch/tables lib/plan/graphs lib/hub/families \
-        lib/hub/naming_rows lib/folder/converted; do
+    for table in lib/arch/tables lib/plan/graphs lib/hf/hub/families \
+        lib/hf/hub/naming_rows lib/folder/converted; do
         cmp "$build/$table.c" "$dir/${table##*/}.c" || return
     done
 }

@@ -185,6 +185,58 @@ for group in $groups; do
     stripped_size "$dir/out/libmodelfile.so" | sed "s/\$/ bytes without $group/" |
         note
 done
+# What knows no Hugging Face goes on as before: GGUF files are validated and
+# planned by the rows of their families.
+cat >"$dir/plan.c" <<'END'
+#include <modelfile.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_finding finding;
+    struct mf_model *model;
+    struct mf_plan plan = { 0 };
+
+    if (argc < 2 || mf_model_open(env, argv[1], NULL, &model) != MF_OK ||
+        mf_model_validate(model) != MF_OK)
+        return 2;
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        printf("%s: %s\n", finding.rule, finding.message);
+    if (mf_plan(model, NULL, &plan) != MF_OK)
+        puts(mf_env_error(env)->message);
+    for (size_t i = 0; i < MF_PLAN_LINES_MAX; i++)
+        printf("%llu\n", (unsigned long long)plan.line[i]);
+    printf("%llu %u %s\n", (unsigned long long)plan.total, plan.estimated,
+           plan.reason);
+    mf_model_close(model);
+    mf_env_free(env);
+    return 0;
+}
+END
+plans_same() {
+    # shellcheck disable=SC2086
+    for library in "$build" "$dir/out"; do
+        $cc -O2 -Ilib "$dir/plan.c" "$library/libmodelfile.a" $libs $gc \
+            -o "$dir/plan.${library##*/}" || return
+    done
+    for model in "$fixtures/llama/llama-small.gguf" "$fixtures"/good-*.gguf \
+        "$fixtures"/bad-arch-*.gguf; do
+        [ -e "$model" ] || continue
+        "$dir/plan.${build##*/}" "$model" >"$dir/wanted" &&
+            "$dir/plan.out" "$model" | diff "$dir/wanted" - || return
+    done
+    [ -s "$dir/wanted" ]
+}
+refuses_folder() {
+    "$modelfile" convert "$fixtures/llama/llama-small.gguf" "$dir/planned/" \
+        --quiet >/dev/null 2>&1
+    "$dir/plan.out" "$dir/planned" >"$dir/said"
+    grep -q "built without 'hub'" "$dir/said" || { cat "$dir/said"; return 1; }
+}
+check "a library without hub" make_without hub "$dir/out/libmodelfile.a"
+check "finds and plans the same in GGUF files" plans_same
+check "and refuses to plan a folder, by name" refuses_folder
 check "without all of them" make_without "$groups" all
 program_is_there() {
     [ -e "$dir/out/modelfile" ]

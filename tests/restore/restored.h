@@ -5,7 +5,7 @@
 #ifndef TESTS_RESTORED_H
 #define TESTS_RESTORED_H
 
-#include "lib/restore/tokenizer.h"
+#include "lib/hf/restore/tokenizer.h"
 #include "tests/tokenizer/tokenizer_folder.h"
 
 struct word {

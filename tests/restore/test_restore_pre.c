@@ -4,8 +4,8 @@
  * refused
  */
 #include "lib/base/text.h"
-#include "lib/tokenize/fast.h"
-#include "lib/tokenize/tokenize.h"
+#include "lib/hf/encode/encode.h"
+#include "lib/hf/encode/fast.h"
 #include "tests/restore/restored.h"
 
 /* ---- every row ---- */
@@ -59,7 +59,7 @@ static void every_known_name_has_a_row(void **state)
 {
     static const char *const names[] = {
 #define PRE(name, hash) name,
-#include "lib/tokenize/pre.def"
+#include "lib/hf/encode/pre.def"
 #undef PRE
     };
     static const char *const without[] = {
@@ -78,7 +78,7 @@ static void every_known_name_has_a_row(void **state)
         for (at = 0; at < COUNT(without); at++)
             known = known || strcmp(without[at], names[i]) == 0;
         if (!known)
-            fail_msg("'%s' has no row in lib/restore/tokenizer_pre.def",
+            fail_msg("'%s' has no row in lib/hf/restore/tokenizer_pre.def",
                      names[i]);
     }
 }

@@ -3,8 +3,8 @@
  * test_restore_tokenizer.c - a tokenizer of GGUF becomes files, and these the
  * same keys again
  */
-#include "lib/tokenizer/base.h"
-#include "lib/tokenizer/spm.h"
+#include "lib/hf/tokenizer/base.h"
+#include "lib/hf/tokenizer/spm.h"
 #include "tests/restore/restored.h"
 
 /* ---- there and back ---- */

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "lib/tokenizer/spm_file.h"
+#include "lib/hf/tokenizer/spm_file.h"
 #include "tests/tokenizer/proto_image.h"
 #include "tests/with_env.h"
 

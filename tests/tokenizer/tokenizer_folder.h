@@ -7,8 +7,8 @@
 
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/tokenizer/tokenizer.h"
 #include "lib/model/formats.h"
-#include "lib/tokenizer/tokenizer.h"
 #include "tests/with_scratch.h"
 
 static struct mf_draft draft;

@@ -9,9 +9,9 @@
 #include "lib/draft/draft.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/tokenizer/spm.h"
 #include "lib/json/tree.h"
 #include "lib/model/formats.h"
-#include "lib/tokenizer/spm.h"
 #include "tests/with_scratch.h"
 
 /* ---- a folder, and what is made of it ---- */

@@ -19,7 +19,7 @@ const struct language family_language = { .sections = sections,
 const struct function family_functions[] = {
 #define FORM(name, arguments, call)     { name, arguments },
 #define FUNCTION(name, arguments, call) { name, arguments },
-#include "lib/hub/functions.def"
+#include "lib/hf/hub/functions.def"
 #undef FUNCTION
 #undef FORM
     { NULL, NULL },
@@ -27,7 +27,7 @@ const struct function family_functions[] = {
 
 static const char *const procedures[] = {
 #define PROCEDURE(name, put, merges, files) name,
-#include "lib/tokenizer/procedures.def"
+#include "lib/hf/tokenizer/procedures.def"
 #undef PROCEDURE
     NULL,
 };

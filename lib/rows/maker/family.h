@@ -53,7 +53,7 @@ struct family_step {
     int names;          /* 0: none, 1: one, 2: one or more */
 };
 
-/* The rows of lib/hub/tensor_steps.def; ends with a word of NULL. */
+/* The rows of lib/hf/hub/tensor_steps.def; ends with a word of NULL. */
 extern const struct family_step family_steps[];
 
 /* A step as a row has it: "permute@2 q_heads as NAME ...". */

@@ -12,7 +12,7 @@ const char *const family_tensor_types[] = { "f32", "f16", "half", "file",
 const struct family_step family_steps[] = {
 #define STEP(NAME, word, least, most, names, whole)                            \
     { word, least, most, names },
-#include "lib/hub/tensor_steps.def"
+#include "lib/hf/hub/tensor_steps.def"
 #undef STEP
     { NULL, 0, 0, 0 },
 };

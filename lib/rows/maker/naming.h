@@ -2,7 +2,7 @@
  *
  * naming.h - what tensors are called: section names
  *
- * Rows of lib/hub/names: tensors and their names in GGUF, their names in
+ * Rows of lib/hf/hub/names: tensors and their names in GGUF, their names in
  * Hugging Face's models, and which of them an architecture has.
  */
 #ifndef MF_ROWS_NAMING_H
@@ -60,7 +60,7 @@ void naming_read(struct naming *naming, const struct source *source);
  * up.  Then no tensor is left that nothing uses. */
 void naming_add_loaded(struct naming *naming, const struct source *loader);
 
-/* As tables of lib/hub/naming_table.h (naming_code.c). */
+/* As tables of lib/hf/hub/naming_table.h (naming_code.c). */
 void naming_put(FILE *out, const struct naming *naming);
 
 #endif

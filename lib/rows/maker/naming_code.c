@@ -133,8 +133,8 @@ void naming_put(FILE *out, const struct naming *naming)
     struct texts texts = { .size = 0 };
 
     place(&texts, text_of(""));
-    fputs("/* Made from lib/hub/names and lib/families by lib/rows/maker. */\n"
-          "#include \"lib/hub/naming_table.h\"\n\n",
+    fputs("/* Made from lib/hf/hub/names and lib/families by lib/rows/maker. */\n"
+          "#include \"lib/hf/hub/naming_table.h\"\n\n",
           out);
     put_tensors(out, naming, &texts);
     put_names(out, naming, &texts);

@@ -3,7 +3,7 @@
  * rows.h - what the checker of rows knows of a file of rows
  *
  * The rows of lib/families are programs that the library runs, and rows in
- * lib/hub/names say what tensors are called.  This program reads all of them
+ * lib/hf/hub/names say what tensors are called.  This program reads all of them
  * when the library is built: a row that would fail, or do nothing, when it is
  * run is an error with its file and line.  It is compiled for the machine that
  * builds.
