@@ -146,7 +146,7 @@ codec     base lanes model draft quant
 read      base lanes io model codec
 derive    base lanes io model draft codec quant
 hf        base io json model folder draft
-encode    base io json model folder
+encode    base io json model vocab folder
 tokenizer base io json model vocab folder draft encode
 card      base io json yaml model folder draft
 lora      base io json model folder draft derive
