@@ -31,9 +31,11 @@ static const struct mf_known_tokenizer tokenizers[] = {
 #define NO_BYTES   MF_PRE_NO_BYTES
 
 static const struct mf_pre_tokenizer pre_tokenizers[] = {
-#define PRE(name, traits) { name, traits },
+#define PRE(name, traits, cuts, flags, ...) { name, traits },
+#define WORDPIECE(name, ids)
 #include "lib/vocab/pre_tokenizers.def"
 #undef PRE
+#undef WORDPIECE
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof(*(rows)))

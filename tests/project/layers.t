@@ -146,7 +146,7 @@ codec     base lanes model draft quant
 read      base lanes io model codec
 derive    base lanes io model draft codec quant
 hf        base io json model folder draft
-encode    base io json model folder
+encode    base io json model vocab folder
 tokenizer base io json model vocab folder draft encode
 card      base io json yaml model folder draft
 lora      base io json model folder draft derive
@@ -154,9 +154,9 @@ hub       base io json model arch folder draft codec derive hf tokenizer card lo
 restore   base lanes io json model vocab folder draft codec derive hf encode tokenizer card hub rows
 write     base lanes io json model folder check draft codec derive lora hf
 compare   base lanes io model folder draft codec write
-quantize  base lanes io model check draft codec hub restore write
-verify    base lanes io json model draft codec hub restore write compare quantize
-plan      base lanes io model arch draft codec hub write quantize rows
+quantize  base lanes io model check draft codec hf write
+verify    base lanes io json model draft codec hf write compare quantize
+plan      base lanes io model arch draft codec hf write quantize rows
 watch     base io json write
 full      base lanes model codec
 ROOMS

@@ -55,12 +55,16 @@ static void every_way_of_cutting_can_be_read(void **state)
 
 /* Names that a GGUF file can have, but for names of WordPiece and of what
  * tokenizer.json cannot express. */
-static void every_known_name_has_a_row(void **state)
+static void every_known_name_has_cuts(void **state)
 {
-    static const char *const names[] = {
-#define PRE(name, hash) name,
-#include "lib/hf/encode/pre.def"
+    static const struct {
+        const char *name, *ids[4];
+    } names[] = {
+#define PRE(name, traits, cuts, flags, ...) { name, { __VA_ARGS__ } },
+#define WORDPIECE(name, ids)                { name, { ids } },
+#include "lib/vocab/pre_tokenizers.def"
 #undef PRE
+#undef WORDPIECE
     };
     static const char *const without[] = {
         "bert-bge",   "bert-bge-large", "gemma4", "granite-embed-multi-311m",
@@ -71,15 +75,15 @@ static void every_known_name_has_a_row(void **state)
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *row;
         size_t at = 0;
-        bool known = false;
+        bool known = !names[i].ids[0]; /* no folder has it */
 
         while (!known && (row = mf_pre_name_at(at++)) != NULL)
-            known = strcmp(row, names[i]) == 0;
+            known = strcmp(row, names[i].name) == 0;
         for (at = 0; at < COUNT(without); at++)
-            known = known || strcmp(without[at], names[i]) == 0;
+            known = known || strcmp(without[at], names[i].name) == 0;
         if (!known)
-            fail_msg("'%s' has no row in lib/hf/restore/tokenizer_pre.def",
-                     names[i]);
+            fail_msg("'%s' has no cuts in lib/vocab/pre_tokenizers.def",
+                     names[i].name);
     }
 }
 
@@ -207,7 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_of_cutting_can_be_read),
-        cmocka_unit_test(every_known_name_has_a_row),
+        cmocka_unit_test(every_known_name_has_cuts),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(refused_memory_is_an_error),
         cmocka_unit_test(a_model_without_a_tokenizer_has_no_files),

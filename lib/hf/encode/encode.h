@@ -8,7 +8,7 @@
  * one text: the ids that come out have a SHA-256 that it knows.  This room does
  * the same.  In: the folder of an open model.  Out: ids, and that name.
  *
- *     pre             the text, and the names by their hashes (pre.def)
+ *     pre             the text, and the names by their hashes
  *     fast, added     what the files say: the class (classes.def), added
  *                     tokens, where the texts of the vocabulary are
  *     load, class     that, made ready to run

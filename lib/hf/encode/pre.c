@@ -25,13 +25,28 @@ static const char text[] =
     "I've been 'told he's there, 'RE you sure? 'M not sure I'll make it, "
     "'D you like some tea? We'Ve a'lL";
 
+#define IDS 4 /* of one name, at most */
+
 static const struct pre {
-    const char *name, *hash;
+    const char *name;
+    const char *ids[IDS]; /* SHA-256; NULL after the last */
 } rows[] = {
-#define PRE(name, hash) { name, hash },
-#include "lib/hf/encode/pre.def"
+#define PRE(name, traits, cuts, flags, ...) { name, { __VA_ARGS__ } },
+#define WORDPIECE(name, ids)                { name, { ids } },
+#include "lib/vocab/pre_tokenizers.def"
 #undef PRE
+#undef WORDPIECE
 };
+
+/* The name for ids with that hash; NULL: there is none. */
+static const char *name_of(const char *hash)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        for (size_t j = 0; j < IDS && rows[i].ids[j]; j++)
+            if (strcmp(rows[i].ids[j], hash) == 0)
+                return rows[i].name;
+    return NULL;
+}
 
 /* SHA-256 of the ids as Python writes a list of them. */
 static void hash_ids(const uint32_t *ids, size_t count, char out[65])
@@ -68,11 +83,9 @@ static enum mf_status find(struct mf_fast *fast, struct mf_arena *arena,
         mf_encoder_run(tokenizer, sample, true, &ids, &count) != MF_OK)
         return env->error.status;
     hash_ids(ids, count, hash);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (strcmp(rows[i].hash, hash) == 0) {
-            *pre = rows[i].name;
-            return MF_OK;
-        }
+    *pre = name_of(hash);
+    if (*pre)
+        return MF_OK;
     return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "'%s': GGUF has no name for its pre-tokenizer (the "
                    "converter's text gives ids with SHA-256 %.12s...)",

@@ -26,7 +26,7 @@
 
 #define MF_NO_KEY SIZE_MAX
 
-struct mf_pre_row; /* of tokenizer_pre.def */
+struct mf_pre_row; /* of pre_tokenizers.def */
 
 /* Special tokens that have keys, as transformers orders them. */
 enum mf_named_role {
@@ -166,7 +166,7 @@ void mf_pre_put(const struct mf_pre_row *row, struct mf_json_out *json);
 /* The step that turns bytes into characters; words: and cuts. */
 void mf_pre_put_bytes(struct mf_json_out *json, bool words);
 
-/* The names that have a row, index from 0 on; NULL after the last. */
+/* The names that have cuts, index from 0 on; NULL after the last. */
 const char *mf_pre_name_at(size_t index);
 
 /* "post_processor": what is put around texts. */

@@ -12,18 +12,15 @@ static const struct cuts {
     const char *step[STEPS]; /* NULL after the last */
 } cuts[] = {
 #define CUTS(name, ...) { { __VA_ARGS__, NULL } },
-#define PRE(name, cuts, flags)
-#include "lib/hf/restore/tokenizer_pre.def"
+#include "lib/hf/restore/cuts.def"
 #undef CUTS
-#undef PRE
 };
 
 enum {
 #define CUTS(name, ...) CUTS_##name,
-#define PRE(name, cuts, flags)
-#include "lib/hf/restore/tokenizer_pre.def"
+#include "lib/hf/restore/cuts.def"
 #undef CUTS
-#undef PRE
+    CUTS_none
 };
 
 struct mf_pre_row {
@@ -40,17 +37,18 @@ enum {
 };
 
 static const struct mf_pre_row rows[] = {
-#define CUTS(name, ...)
-#define PRE(name, cuts, flags) { name, CUTS_##cuts, flags },
-#include "lib/hf/restore/tokenizer_pre.def"
-#undef CUTS
+#define PRE(name, traits, cuts, flags, ...) { name, CUTS_##cuts, flags },
+#define WORDPIECE(name, ids)
+#include "lib/vocab/pre_tokenizers.def"
 #undef PRE
+#undef WORDPIECE
 };
+#define COUNT (sizeof(rows) / sizeof(*rows))
 
 const struct mf_pre_row *mf_pre_find(const struct mf_tokenizer_facts *facts)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (mf_str_is(facts->pre, rows[i].name))
+    for (size_t i = 0; i < COUNT; i++)
+        if (rows[i].cuts != CUTS_none && mf_str_is(facts->pre, rows[i].name))
             return &rows[i];
     if (!facts->pre.at)
         mf_fail(facts->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -66,7 +64,10 @@ const struct mf_pre_row *mf_pre_find(const struct mf_tokenizer_facts *facts)
 
 const char *mf_pre_name_at(size_t index)
 {
-    return index < sizeof(rows) / sizeof(*rows) ? rows[index].name : NULL;
+    for (size_t i = 0; i < COUNT; i++)
+        if (rows[i].cuts != CUTS_none && index-- == 0)
+            return rows[i].name;
+    return NULL;
 }
 
 bool mf_pre_has(const struct mf_pre_row *row, enum mf_pre_flag flag)
