@@ -83,7 +83,7 @@ if [ ! -e "$build/.fetched" ]; then
 fi
 root=$(realpath "$root")
 
-# ---- what the emulator stands
+# ---- what the emulator can run
 
 # Some versions end every program that starts a thread, whatever it does.
 threads_run() {

@@ -9,8 +9,8 @@
 #
 # RANGE: the lines that these commits touched, in their C files.  FILES: these
 # files, or, with RANGE, these of them.  MUTANTS: so many changes in any file of
-# the library, which SEED decides; what makes the same object code is not among
-# them.  One operator or constant is changed at a time (mutants.awk; rows of
+# the library, which SEED decides; a change that gives the same object code is not
+# among them.  One operator or constant is changed at a time (mutants.awk; rows of
 # lib/families: mutants_rows.sh).  Tests that run the line decide, the fastest
 # first; gcov knows which do.  Settings:
 #

@@ -38,7 +38,7 @@ make_them() { # TARGET...
     make -s CC="$CC" CFLAGS="$flags" "$@" >"$copy/log" 2>&1
 }
 
-needs() { # TEST: what is to be made for it
+needs() { # TEST: what make must build for it
     case $1 in
     *.t) echo build/modelfile ;;
     *) echo "$1" ;;

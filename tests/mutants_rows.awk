@@ -4,8 +4,8 @@
 #
 #     awk -v seed=N -v sections="loader graph" -f mutants_rows.awk FILE FILE...
 #
-# The files are given twice: names that a row may have instead of its own are
-# those of other rows.  Each row gets one of its possible changes, and all of
+# The files are given twice: a row may get names of other rows in place of its
+# own.  Each row gets one of its possible changes, and all of
 # these are printed in an order that the seed decides:
 #
 #     FILE, FIRST LINE, LAST LINE, SECTION, WHAT IS CHANGED, THE NEW ROW
@@ -93,7 +93,7 @@ function remember(pool, name) {
     pooled[pool, ++pool_size[pool]] = name
 }
 
-function learn(section, row,    at, index_, kind, verb, name) {
+function note_row(section, row,    at, index_, kind, verb, name) {
     for (at = 1; at <= length(row); at += size) {
         kind = token(row, at)
         if (kind != "name")
@@ -256,7 +256,7 @@ FNR == 1 {
     sub(/ *$/, "", row)
     if (sections == "" || index(" " sections " ", " " section " ")) {
         if (seen_files <= files) {
-            learn(section, row)
+            note_row(section, row)
             if (section == "graph" && match(row, / = [a-z_0-9]+/))
                 remember("graph op", substr(row, RSTART + 3, RLENGTH - 3))
         } else

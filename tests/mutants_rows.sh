@@ -8,12 +8,12 @@
 #
 # Types, optional marks, names, numbers, operators and more are changed
 # (mutants_rows.awk), and rows removed.  SEED decides which ones.  What the
-# compiler of rows refuses is found by the build; what makes the same tables is
-# not counted, and another change takes its place.  Tests of the section decide,
+# compiler of rows refuses is found by the build; a change that gives the same tables
+# does not count, and another one takes its place.  Tests of the section decide,
 # the fastest first.  Settings:
 #
 #     SECTIONS="loader graph"  only these; unset: all
-#     TESTS=                   the tests; unset: those of the section
+#     TESTS=                   the tests; unset: the section's
 #     MUTANTS_SECONDS=3600     then the rest is left out
 #
 # All is done in a copy of the tree.  A line of the output is

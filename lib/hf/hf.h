@@ -2,7 +2,7 @@
  *
  * hf.h - the door to what knows models of Hugging Face
  *
- * Behind it are rooms that make GGUF files of folders, and folders of GGUF
+ * The rooms behind make GGUF files of folders, and folders of GGUF
  * files: hub, restore, card, tokenizer, encode.  For the rest of the library
  * they are a maker of drafts, of which it knows this header only:
  *
@@ -32,8 +32,8 @@ struct mf_lora;     /* lib/lora/lora.h */
 
 /* ---- a folder as a GGUF file ---- */
 
-/* What the converter calls the file where nobody else does; in the draft's
- * arena. */
+/* The name that the converter gives a file without one; in the draft's arena.
+ */
 struct mf_hf_name {
     const char *prefix; /* "mtp-", or "" */
     struct mf_str stem; /* after that, without a suffix */
@@ -45,11 +45,11 @@ struct mf_hf_name {
 struct mf_hf_options {
     enum mf_type type;     /* of matrices, with `typed` */
     bool typed;            /* else bf16 or f16, as the folder's tensors are */
-    bool own_type;         /* that of the first matrix: f32, f16 or bf16 */
+    bool own_type;         /* the first matrix's: f32, f16 or bf16 */
     bool tensors_only;     /* with the types that they have: for mf_hub_list */
     bool vocab_only;       /* no tensors */
-    bool projector;        /* what makes images or sound fit for the model, in
-                              place of it */
+    bool projector;        /* the image or audio encoder and projector, not the
+                              model */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
     bool decode;  /* weights in blocks of 4 bits become floats, too */
@@ -71,7 +71,7 @@ struct mf_hf_options {
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a
- * folder with a config.json, and its own metadata is not that of a GGUF file.
+ * folder with a config.json, and has no metadata of a GGUF file.
  * False after mf_fail. */
 bool mf_hf_applies(const struct mf_model *model,
                    const struct mf_format *format);
@@ -117,7 +117,7 @@ uint32_t mf_hf_file_type(enum mf_type type);
 struct mf_renaming {
     enum mf_naming to; /* MF_NAMING_KEEP: names stay */
     bool made;    /* the draft has the tensors; else they are the model's */
-    bool decoded; /* they were those of a compressed checkpoint */
+    bool decoded; /* they came from a compressed checkpoint */
     /* The tensors under their new names, with the types that they have.  It is
      * never written. */
     struct mf_draft draft;
@@ -125,7 +125,7 @@ struct mf_renaming {
                     config.json says and the file does not */
 };
 
-/* What is asked for beside the names. */
+/* Options other than the names. */
 struct mf_renaming_options {
     bool lossy;  /* tensors may be lost */
     bool decode; /* weights of a compressed checkpoint become floats, also where

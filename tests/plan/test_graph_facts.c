@@ -4,9 +4,9 @@
  *
  * tests/data/graph_facts.txt has a paragraph for each graph:
  *
- *     NAME ROWS #HASH            how many rows it has, with those of its
- * groups, and a digest of what these mean OPERATION COUNT, ...      how many of
- * them make a tensor in which way
+ *     NAME ROWS #HASH            how many rows it has, groups included, and a
+ *                                digest of their meaning
+ *     OPERATION COUNT, ...       how many tensors each operation makes
  *
  * The digest is of operations, tensors and weights as they are named, and of
  * numbers and conditions for some sets of numbers: row_sets.h explains them.

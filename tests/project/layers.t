@@ -162,7 +162,7 @@ full      base lanes model codec
 ROOMS
 }
 
-# Rooms behind the door, "encode|tokenizer|...".
+# Rooms that only the door may use, "encode|tokenizer|...".
 behind=$(find lib/hf -mindepth 1 -maxdepth 1 -type d | sed 's,.*/,,' |
     LC_ALL=C sort | paste -sd '|' -)
 
@@ -182,7 +182,7 @@ check "the matrix has all rooms of lib/" \
     "$(cd lib && find . hf -mindepth 1 -maxdepth 1 -type d ! -name quant \
         ! -name families ! -name without | sed 's|.*/||' |
         LC_ALL=C sort)" ]
-check "there are rooms behind the door" [ -n "$behind" ]
+check "lib/hf has rooms" [ -n "$behind" ]
 strangers() {
     matrix | grep -vE "^(hf|$behind) " | grep -E " ($behind)( |\$)"
 }
@@ -244,7 +244,7 @@ tags_twice() {
         sed -nE 's/^([^ ]*) .*(struct|enum|union) (mf_[a-z0-9_]+) \{$/\1 \3/p' |
         sort -u | cut -d ' ' -f 2 | LC_ALL=C sort | uniq -d
 }
-check_empty "a name of a struct or enum is that of one thing" tags_twice
+check_empty "a name of a struct or enum means one thing" tags_twice
 
 # A message of the library is read in other programs, too: which option or
 # command helps is for cli/advice.def to say.

@@ -17,7 +17,7 @@
  *     outline          the file's header, in memory
  *
  * Invariants.
- *   - The file is that of the converter, byte for byte.  What it refuses is
+ *   - The file equals the converter's, byte for byte.  What it refuses is
  *     refused; an unknown class, or a tensor that no row names, is never
  *     guessed.
  *   - Rows decide.  A family with an oddity gets a row, not a branch.

@@ -354,7 +354,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
         see_number(walk, rest);
     else if (text_is(word, "each")) {
         if (walk->depth > 1)
-            row_error(walk->row, "'each' stands in a graph, not in a group");
+            row_error(walk->row, "'each' must be in a graph, not in a group");
         see_each(walk, rest);
     } else if (text_is(word, "let"))
         see_let(walk, rest);
