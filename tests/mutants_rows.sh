@@ -52,6 +52,11 @@ tests_of() { # SECTION
     esac
 }
 
+wants() { # TEST: scripts make models of the rows
+    needs "$1"
+    [ "$1" = "${1%.t}" ] || echo build/tests/make_arch
+}
+
 # ---- the tests, and how long they take
 
 : >"$copy/times"
@@ -60,7 +65,8 @@ for section in ${SECTIONS:-loader graph convert restore}; do
     for test in ${TESTS:-$(tests_of "$section")}; do
         [ -e "$test" ] || make_them "$test" || continue # not there yet
         [ -z "$(milliseconds_of "$test")" ] || continue
-        make_them "$(needs "$test")" build/tests/make_arch ||
+        # shellcheck disable=SC2046 # targets are words
+        make_them $(wants "$test") ||
             die "$(tail "$copy/log")"
         before=$(now_in_ms)
         if run 120 "$test"; then
@@ -111,7 +117,8 @@ verdict() { # SECTION
         return
     fi
     for test in $(timed_tests "$1"); do
-        if ! make_them "$(needs "$test")" build/tests/make_arch; then
+        # shellcheck disable=SC2046 # targets are words
+        if ! make_them $(wants "$test"); then
             echo refused
             return
         fi
