@@ -84,9 +84,9 @@ struct mf_folder_type {
 /* The type that config.json names; NULL if there is no row for it. */
 const struct mf_folder_type *mf_folder_type(const struct mf_folder *folder);
 
-/* Model types and names of classes that lib/hf/hub converts, one after the other
- * with a NUL after each; an empty one ends them.  Made from its rows when the
- * library is built. */
+/* Model types and names of classes that lib/hf/hub converts, one after the
+ * other with a NUL after each; an empty one ends them.  Made from its rows when
+ * the library is built. */
 extern const char mf_folder_converted[];
 
 /* The key of a field in config.json. */

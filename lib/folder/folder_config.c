@@ -2,9 +2,9 @@
  *
  * folder_config.c - config.json and generation_config.json, as they are
  *
- * lib/hf/hub reads the same file to convert a model, and refuses what it does not
- * understand.  Here nothing is refused: a value of the wrong type is kept as
- * such, since whether it matters depends on the model's type.
+ * lib/hf/hub reads the same file to convert a model, and refuses what it does
+ * not understand.  Here nothing is refused: a value of the wrong type is kept
+ * as such, since whether it matters depends on the model's type.
  */
 #include <stdio.h>
 #include <string.h>
