@@ -208,7 +208,8 @@ static void see_key(struct check *check, const struct row *row,
     if (!list_has(family_key_types, type))
         row_unknown_of(row, type, "key type", family_key_types);
     if (!memchr(name.at, '.', name.size) || name.size >= 96)
-        row_error(row, "'%.*s' cannot be the name of a key", (int)name.size, name.at);
+        row_error(row, "'%.*s' cannot be the name of a key", (int)name.size,
+                  name.at);
     see_key_name(check, row, name);
     see_whole(check, row, rest);
 }

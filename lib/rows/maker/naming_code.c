@@ -133,9 +133,10 @@ void naming_put(FILE *out, const struct naming *naming)
     struct texts texts = { .size = 0 };
 
     place(&texts, text_of(""));
-    fputs("/* Made from lib/hf/hub/names and lib/families by lib/rows/maker. */\n"
-          "#include \"lib/hf/hub/naming_table.h\"\n\n",
-          out);
+    fputs(
+        "/* Made from lib/hf/hub/names and lib/families by lib/rows/maker. */\n"
+        "#include \"lib/hf/hub/naming_table.h\"\n\n",
+        out);
     put_tensors(out, naming, &texts);
     put_names(out, naming, &texts);
     put_archs(out, naming, &texts);
