@@ -210,13 +210,13 @@ static inline void set_frame(const struct mf_frame *frame)
 static struct mf_model *no_model;
 static struct mf_env *sets_env;
 
-static inline void open_sets(struct mf_str name, size_t more)
+static inline void open_sets(struct mf_str name)
 {
     const struct mf_rows_part *before = mf_arch_find(false, str("before"));
     const struct mf_rows_part *part = mf_arch_find(true, name);
 
     for (unsigned set = 0; set < SETS; set++) {
-        sets[set] = mf_arch_run_new(no_model, MF_ARCH_LETS_MAX + more, 0);
+        sets[set] = mf_arch_run_new(no_model, MF_ARCH_LETS_MAX, 0);
         assert_non_null(sets[set]);
         sets[set]->name = name;
         sets[set]->block = set == 0 ? 0 : set - 1;
