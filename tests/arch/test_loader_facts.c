@@ -197,7 +197,7 @@ static void print_group_of_all(const char *name)
 /* The groups "before" and "after" are printed once, for no architecture. */
 static void print_common(void)
 {
-    open_sets(str(""), 0);
+    open_sets(str(""));
     print_group_of_all("before");
     print_lets(sets[0]->let_count);
     print_group_of_all("after");
@@ -209,7 +209,7 @@ static void print_architecture(const char *name)
     const struct mf_rows_part *part = mf_arch_find(true, str(name));
     size_t start = facts.size, own;
 
-    open_sets(str(name), 0);
+    open_sets(str(name));
     own = mf_arch_lets(NULL, part);
     print_rows(
         mf_part_rows(&mf_loader_rows, mf_arch_find(false, str("before"))));

@@ -267,7 +267,7 @@ static void print_graph(const struct mf_rows_part *part)
     const struct mf_rows_part *arch = mf_arch_find(true, name);
 
     memset(&graph, 0, sizeof(graph));
-    open_sets(name, 0);
+    open_sets(name);
     for (unsigned set = 0; set < SETS; set++) {
         numbers[set] = set;
         sets[set]->length = made_up_length;

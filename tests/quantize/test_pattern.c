@@ -120,6 +120,7 @@ static void they_know_the_words_of_ecmascript(void **state)
     assert_false(found("\\d\\.ffn", "blk.x.ffn"));
     assert_true(found("^\\w+\\.\\w+$", "output.weight"));
     assert_false(found("\\W", "output_1"));
+    assert_true(found("^a\\Wb$", "a.b"));
     assert_true(found("^\\D+$", "output"));
     assert_true(found("a\\sb\\Sc", "a b.c"));
     assert_true(found("[\\d_]x[^\\w]", "1x."));

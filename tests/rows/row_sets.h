@@ -5,9 +5,10 @@
  * A model has one number for each key.  Here each key has several at once, made
  * up of its name and the number of the set, and rows are walked through once:
  * both sides of each `if`, and a block for `each`.  In set 0 no key is there
- * and all numbers are 0; in the last one all keys are there; in the others
- * optional keys and tensors are there or not, as their names happen to say.  No
- * model is made, so what rows demand does not decide what they are tested with.
+ * and all numbers are 0; in set 1 all are there, and 1; in the last one they
+ * are all there; in the others optional keys and tensors are there or not, as
+ * their names happen to say.  No model is made, so what rows demand does not
+ * decide what they are tested with.
  *
  * The program must be linked with --wrap=mf_arch_tensor.
  */
@@ -18,7 +19,7 @@
 #include "lib/base/heap.h"
 #include "tests/facts.h"
 
-enum { SETS = 5, ELEMENTS = 16, BLOCKS = 4 };
+enum { SETS = 6, ELEMENTS = 16, BLOCKS = 4 };
 
 static struct mf_arch_run *sets[SETS];
 
@@ -29,18 +30,20 @@ static inline struct mf_str str(const char *text)
 
 /* ---- made-up numbers ---- */
 
-/* Small ones are equal more often, large ones differ. */
+/* Limits are often 0 or 1; small numbers are equal more often, large ones
+ * differ. */
 static inline int64_t made_up(struct mf_str name, unsigned set, unsigned index)
 {
-    static const unsigned most[SETS] = { 1, 4, 12, 96, 96 };
+    static const unsigned count[SETS] = { 1, 1, 4, 12, 96, 96 };
+    static const unsigned least[SETS] = { 0, 1, 0, 0, 1, 1 };
     uint64_t hash = facts_hash(100 * set + index, name.at, name.size);
 
-    return (int64_t)(hash % most[set]) + (set > 2);
+    return (int64_t)(hash % count[set] + least[set]);
 }
 
 static inline bool made_up_present(struct mf_str name, unsigned set)
 {
-    return set == SETS - 1 ||
+    return set == 1 || set == SETS - 1 ||
            (set > 0 && facts_hash(10000 + set, name.at, name.size) % 3 > 0);
 }
 
@@ -48,9 +51,9 @@ static inline bool made_up_present(struct mf_str name, unsigned set)
 static inline struct mf_str made_up_text(struct mf_str name, unsigned set)
 {
     static const char *const texts[][SETS] = {
-        { "", "none", "linear", "yarn", "longrope" },
-        { "", "gelu", "gelu_pytorch_tanh", "silu", "other" },
-        { "", "no_vocab", "none", "gpt2", "llama" },
+        { "", "none", "linear", "yarn", "longrope", "other" },
+        { "", "gelu", "gelu_pytorch_tanh", "silu", "relu", "other" },
+        { "", "no_vocab", "none", "gpt2", "llama", "other" },
     };
 
     return str(texts[mf_str_is(name, "tokenizer.ggml.model") ? 2
@@ -121,7 +124,7 @@ const struct mf_record *__wrap_mf_arch_tensor(const struct mf_arch_run *run,
 {
     static const enum mf_type types[SETS] = { MF_TYPE_F32, MF_TYPE_NVFP4,
                                               MF_TYPE_I64, MF_TYPE_F32,
-                                              MF_TYPE_F16 };
+                                              MF_TYPE_F16, MF_TYPE_NVFP4 };
     static uint64_t dim[4];
     static struct mf_record record;
     unsigned set = 0;
@@ -210,13 +213,13 @@ static inline void set_frame(const struct mf_frame *frame)
 static struct mf_model *no_model;
 static struct mf_env *sets_env;
 
-static inline void open_sets(struct mf_str name, size_t more)
+static inline void open_sets(struct mf_str name)
 {
     const struct mf_rows_part *before = mf_arch_find(false, str("before"));
     const struct mf_rows_part *part = mf_arch_find(true, name);
 
     for (unsigned set = 0; set < SETS; set++) {
-        sets[set] = mf_arch_run_new(no_model, MF_ARCH_LETS_MAX + more, 0);
+        sets[set] = mf_arch_run_new(no_model, MF_ARCH_LETS_MAX, 0);
         assert_non_null(sets[set]);
         sets[set]->name = name;
         sets[set]->block = set == 0 ? 0 : set - 1;
