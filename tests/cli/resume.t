@@ -398,7 +398,7 @@ forced() {
     stop KILL WRITE=700 $quantizes --force 2>/dev/null
     [ "$(cat out/o.gguf)" = old ] || return
     stop TERM WRITE=700 $quantizes --force
-    grep -q 'with --resume goes on, without --force$' said || return
+    grep -q 'with --resume continues, without --force$' said || return
     "$modelfile" $quantizes >said 2>&1 &&
         cmp whole/8.gguf out/o.gguf && [ -z "$(left)" ]
 }

@@ -240,7 +240,7 @@ resume_within_edited() {
     mkdir out
     cp large.gguf in.gguf
     within 300 'sh edit in.gguf 1000000' $quantizes
-    [ $code -eq 4 ] && [ ! -e out/o.gguf ] && grep -q "made of other bytes" said
+    [ $code -eq 4 ] && [ ! -e out/o.gguf ] && grep -q "made from other bytes" said
 }
 check "work that could go on: a change of the mode meanwhile" resume_within
 check "an edit of what it used" resume_within_edited
