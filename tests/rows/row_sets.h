@@ -135,7 +135,9 @@ const struct mf_record *__wrap_mf_arch_tensor(const struct mf_arch_run *run,
         return NULL;
     for (unsigned i = 0; i < 4; i++)
         dim[i] = (uint64_t)made_up(pattern, set, i);
-    record = (struct mf_record){ .dim = dim, .rank = 4, .type = types[set] };
+    record = (struct mf_record){ .dim = dim,
+                                 .rank = 4,
+                                 .type = (uint16_t)types[set] };
     return &record;
 }
 
