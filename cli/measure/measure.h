@@ -50,7 +50,7 @@ void record_model(const struct mf_model *model);
 void record_text(const char *text, size_t size);
 
 /* The same of all bytes of a file that is not opened as a model, such as an
- * importance matrix; path NULL: there is none. */
+ * importance matrix; path NULL: without one. */
 void record_content(const char *path);
 
 #endif

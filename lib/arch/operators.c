@@ -6,7 +6,7 @@
 
 static const struct mf_arch_number unknown = { false, 0 };
 
-/* False: it would not fit, or there is none. */
+/* False if the result does not fit, or a divisor is 0. */
 static bool calculate(enum mf_code_kind kind, int64_t a, int64_t b,
                       int64_t *out)
 {

@@ -44,6 +44,18 @@ void put_two(struct writing *to, size_t value)
     add_byte(&to->program->code, value >> 8);
 }
 
+size_t begin_byte(struct writing *to)
+{
+    put_byte(to, 0);
+    return to->program->code.size - 1;
+}
+
+void end_byte(struct writing *to, size_t begun, size_t value)
+{
+    expect_at_most(value, 0xff);
+    to->program->code.at[begun] = (unsigned char)value;
+}
+
 size_t begin_size(struct writing *to)
 {
     put_two(to, 0);
@@ -92,20 +104,10 @@ void put_text(struct writing *to, struct text text)
 
 /* ---- words ---- */
 
-/* The number of a parameter, from 1 on; 0: not a parameter. */
+/* Of rows of `let`, which see no parameters, there is no part. */
 static size_t parameter(const struct writing *to, struct text name)
 {
-    size_t at = 1;
-    struct text list;
-
-    if (!to->part || !text_is(to->part->kind, "group"))
-        return 0;
-    list = to->part->words;
-    take_word(&list);
-    for (; list.size > 0; at++)
-        if (text_same(take_word(&list), name))
-            return at;
-    return 0;
+    return to->part ? rows_parameter(to->part, name) : 0;
 }
 
 void put_word(struct writing *to, struct text text)

@@ -40,6 +40,10 @@ void put_word(struct writing *to, struct text text);
 /* "blk.*.{w}.weight" */
 void put_pattern(struct writing *to, struct text text);
 
+/* A byte whose value is known later, such as the count of what follows. */
+size_t begin_byte(struct writing *to);
+void end_byte(struct writing *to, size_t begun, size_t value);
+
 /* Two bytes whose value is known later: what lies between them and the end of
  * the code then. */
 size_t begin_size(struct writing *to);

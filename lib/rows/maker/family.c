@@ -247,28 +247,11 @@ static void see_arch(const struct check *check, const struct row *row,
         row_unknown(row, rest, "architecture", NULL);
 }
 
-static struct part *find_used(const struct check *check, const char *kind,
-                              struct text name)
-{
-    struct part *part = source_find(check->source, "group", name);
-
-    return part ? part : source_find(check->source, kind, name);
-}
-
-static char *kind_of(const struct part *part)
-{
-    static char kind[16];
-
-    memcpy(kind, part->kind.at, part->kind.size);
-    kind[part->kind.size] = 0;
-    return kind;
-}
-
 static void see_use(struct check *check, const struct row *row,
                     struct text name)
 {
     struct words known = { .count = 0 };
-    struct part *part = find_used(check, kind_of(check->top), name);
+    struct part *part = rows_used(check->source, check->top->kind, name);
 
     if (part) {
         part->used = true;
@@ -364,7 +347,7 @@ static void walk(struct check *check, const struct part *part, visit *each)
         each(check, &part->row[i]);
         if (!text_is(word, "use"))
             continue;
-        used = find_used(check, kind_of(check->top), rest);
+        used = rows_used(check->source, check->top->kind, rest);
         if (used && words_add(&check->parts, text_of(used->head.text)))
             walk(check, used, each);
     }

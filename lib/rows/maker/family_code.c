@@ -6,18 +6,6 @@
 
 #include "lib/rows/maker/languages.h"
 
-/* A list whose count is known after its elements. */
-static size_t begin_list(struct writing *to)
-{
-    put_byte(to, 0);
-    return to->program->code.size - 1;
-}
-
-static void end_list(struct writing *to, size_t place, size_t count)
-{
-    to->program->code.at[place] = (unsigned char)count;
-}
-
 /* ---- keys ---- */
 
 static void put_key(struct writing *to, struct text rest)
@@ -50,7 +38,7 @@ static void put_value(struct writing *to, struct text rest)
 /* A name in which "(N)" is a number, and "#(N)" the number there and N. */
 static void put_template(struct writing *to, struct text name)
 {
-    size_t place = begin_list(to), count = 0;
+    size_t place = begin_byte(to), count = 0;
 
     while (name.size > 0) {
         const char *open = memchr(name.at, '(', name.size);
@@ -72,12 +60,12 @@ static void put_template(struct writing *to, struct text name)
         name = trimmed(name);
         name = (struct text){ name.at + 1, name.size - 1 }; /* ")" */
     }
-    end_list(to, place, count);
+    end_byte(to, place, count);
 }
 
 static void put_range(struct writing *to, struct text text)
 {
-    size_t place = begin_list(to), flags = 0;
+    size_t place = begin_byte(to), flags = 0;
     static const struct {
         const char *word;
         size_t flag;
@@ -99,7 +87,7 @@ static void put_range(struct writing *to, struct text text)
         take_word(&text);
         put_text(to, trimmed(text));
     }
-    end_list(to, place, flags);
+    end_byte(to, place, flags);
 }
 
 static void put_step(struct writing *to, struct text text)
@@ -110,10 +98,10 @@ static void put_step(struct writing *to, struct text text)
     put_byte(to, (size_t)(parts.step - family_steps));
     put_byte(to, parts.only);
     put_list(to, parts.numbers);
-    place = begin_list(to);
+    place = begin_byte(to);
     for (; parts.names.size > 0; count++)
         put_template(to, family_take_template(&parts.names));
-    end_list(to, place, count);
+    end_byte(to, place, count);
 }
 
 /* "PATTERN RANGE : STEP ; STEP" */
@@ -124,10 +112,10 @@ static void put_change(struct writing *to, struct text rest)
 
     put_text(to, take_word(&head));
     put_range(to, trimmed(head));
-    place = begin_list(to);
+    place = begin_byte(to);
     for (rest = trimmed(rest); rest.size > 0; count++)
         put_step(to, trimmed(take_until(&rest, ';')));
-    end_list(to, place, count);
+    end_byte(to, place, count);
 }
 
 static void put_rename(struct writing *to, struct text rest)
@@ -140,11 +128,11 @@ static void put_rename(struct writing *to, struct text rest)
 
 static struct text put_names(struct writing *to, struct text rest)
 {
-    size_t place = begin_list(to), count = 0;
+    size_t place = begin_byte(to), count = 0;
 
     for (; rest.size > 0 && !family_is_range(rest); count++)
         put_text(to, take_word(&rest));
-    end_list(to, place, count);
+    end_byte(to, place, count);
     return rest;
 }
 

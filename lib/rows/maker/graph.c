@@ -444,7 +444,7 @@ static void check_read(const struct words *read, const struct part *part)
         struct text rest = text_of(part->row[i].text), name = take_word(&rest);
 
         if (text_is(take_word(&rest), "=") && !words_have(read, name) &&
-            !rows_has_parameter(part, name))
+            rows_parameter(part, name) == 0)
             row_error(&part->row[i], "no row reads '%.*s'", (int)name.size,
                       name.at);
     }

@@ -24,11 +24,10 @@ static void put_call(struct writing *to, struct text name, struct text rest)
     put_byte(to, optional);
     put_byte(to, (size_t)(graph_operation_find(op) - graph_operations));
     put_word(to, name);
-    place = to->program->code.size;
-    put_byte(to, 0);
+    place = begin_byte(to);
     for (; head.size > 0; count++)
         put_source(to, take_word(&head));
-    to->program->code.at[place] = (unsigned char)count;
+    end_byte(to, place, count);
     put_list(to, trimmed(rest));
 }
 

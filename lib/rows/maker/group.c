@@ -95,14 +95,36 @@ void rows_nesting(const struct part *part, bool elif)
         row_error(open[depth], "its 'end' is missing");
 }
 
-bool rows_has_parameter(const struct part *part, struct text name)
+size_t rows_parameter(const struct part *part, struct text name)
 {
     struct text list = parameters(part);
 
-    while (text_is(part->kind, "group") && list.size > 0)
+    if (!text_is(part->kind, "group"))
+        return 0;
+    for (size_t at = 1; list.size > 0; at++)
         if (text_same(take_word(&list), name))
+            return at;
+    return 0;
+}
+
+static bool has_word(struct text words, struct text word)
+{
+    while (words.size > 0)
+        if (text_same(take_word(&words), word))
             return true;
     return false;
+}
+
+struct part *rows_used(const struct source *source, struct text kind,
+                       struct text name)
+{
+    struct part *part = source_find(source, "group", name);
+
+    for (size_t i = 0; i < source->count && !part; i++)
+        if (text_same(source->part[i].kind, kind) &&
+            has_word(source->part[i].words, name))
+            part = &source->part[i];
+    return part;
 }
 
 /* A paragraph that comes first hides another one of its name. */

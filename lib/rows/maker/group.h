@@ -19,8 +19,13 @@ void rows_twice(const struct source *source, const struct part *part);
  * name is not used. */
 void rows_unused(const struct part *part, const struct words *used);
 
-/* Whether it is a group with that parameter. */
-bool rows_has_parameter(const struct part *part, struct text name);
+/* The number of the parameter in its group, from 1 on; 0: not a parameter. */
+size_t rows_parameter(const struct part *part, struct text name);
+
+/* The paragraph that a row `use` in one of that kind names: a group, or else
+ * another one of the kind; NULL: there is none. */
+struct part *rows_used(const struct source *source, struct text kind,
+                       struct text name);
 
 /* Whether `if`, `else`, `end` and `each` match; elif: it is a word of
  * the language. */

@@ -18,11 +18,10 @@ static void put_type(struct writing *to, struct text text)
 static void put_tensor(struct writing *to, struct text rest, size_t flags)
 {
     struct text name = take_word(&rest);
-    size_t place = to->program->code.size, count = 0;
+    size_t place = begin_byte(to), dimensions, count = 0;
 
-    put_byte(to, 0);
     put_text(to, name);
-    put_byte(to, 0);
+    dimensions = begin_byte(to);
     do {
         put_expression(to, &rest);
         count++;
@@ -30,7 +29,7 @@ static void put_tensor(struct writing *to, struct text rest, size_t flags)
             break;
         take_word(&rest);
     } while (rest.size > 0);
-    to->program->code.at[place + 4] = (unsigned char)count;
+    end_byte(to, dimensions, count);
     if (text_begins(rest, "reshape")) {
         flags |= MF_TENSOR_RESHAPE;
         take_word(&rest);
@@ -40,7 +39,7 @@ static void put_tensor(struct writing *to, struct text rest, size_t flags)
         take_word(&rest);
         put_whole(to, rest);
     }
-    to->program->code.at[place] = (unsigned char)flags;
+    end_byte(to, place, flags);
 }
 
 enum mf_code_row put_loader_row(struct writing *to, struct text word,

@@ -64,7 +64,7 @@ static void see_name(void *user, const struct row *row, struct text name,
     (void)whole;
     words_add(&walk->used, name);
     if (text_is(name, "i") || words_have(&walk->defined, name) ||
-        (!walk->of_let && rows_has_parameter(walk->part, name)))
+        (!walk->of_let && rows_parameter(walk->part, name) > 0))
         return;
     /* Other architectures that use the row would say the same. */
     if (words_add_place(&walk->missed, name))

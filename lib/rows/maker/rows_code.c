@@ -2,6 +2,7 @@
  *
  * rows_code.c - paragraphs as bytes: what rows of all languages have
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/rows/maker/languages.h"
@@ -16,12 +17,11 @@ void put_whole(struct writing *to, struct text text)
 /* Expressions between commas, as a list. */
 void put_list(struct writing *to, struct text text)
 {
-    size_t place = to->program->code.size, count = 0;
+    size_t place = begin_byte(to), count = 0;
 
-    put_byte(to, 0);
     for (; text.size > 0; count++)
         put_whole(to, take_until(&text, ','));
-    to->program->code.at[place] = (unsigned char)count;
+    end_byte(to, place, count);
 }
 
 /* ---- rows of all languages ---- */
@@ -49,9 +49,8 @@ static bool is_number(struct text argument)
 
 static void put_arguments(struct writing *to, struct text rest)
 {
-    size_t place = to->program->code.size, count = 0;
+    size_t place = begin_byte(to), count = 0;
 
-    put_byte(to, 0);
     for (; rest.size > 0; count++) {
         struct text argument = take_until(&rest, ',');
         size_t begun;
@@ -62,36 +61,28 @@ static void put_arguments(struct writing *to, struct text rest)
             put_whole(to, argument);
         end_size(to, begun);
     }
-    to->program->code.at[place] = (unsigned char)count;
+    end_byte(to, place, count);
 }
 
-static bool has_word(struct text words, struct text word)
+/* It was checked for paragraphs of all kinds; a group can only use what is one
+ * in each of them. */
+static size_t used_by(const struct writing *to, struct text name)
 {
-    while (words.size > 0)
-        if (text_same(take_word(&words), word))
-            return true;
-    return false;
-}
+    const struct part *used =
+        rows_used(to->program->source, to->part->kind, name);
 
-/* A group, or another paragraph of this kind. */
-static const struct part *find_used(const struct writing *to, struct text name)
-{
-    const struct source *source = to->program->source;
-    const struct part *group = source_find(source, "group", name);
-
-    for (size_t i = 0; i < source->count && !group; i++)
-        if (text_same(source->part[i].kind, to->part->kind) &&
-            has_word(source->part[i].words, name))
-            group = &source->part[i];
-    return group;
+    if (!used) {
+        row_error(&to->part->head, "it uses '%.*s', which is no group",
+                  (int)name.size, name.at);
+        exit(2);
+    }
+    return index_of(to, used);
 }
 
 static void put_use(struct writing *to, struct text rest, bool optional)
 {
-    const struct part *used = find_used(to, take_word(&rest));
-
     put_byte(to, optional);
-    put_two(to, used ? index_of(to, used) : 0);
+    put_two(to, used_by(to, take_word(&rest)));
     put_arguments(to, rest);
 }
 
@@ -181,21 +172,17 @@ static void put_one(struct writing *to, struct rows *rows, struct text word,
     } common[] = { { "let", MF_DO_LET },   { "if", MF_DO_IF },
                    { "each", MF_DO_EACH }, { "use", MF_DO_USE },
                    { "use?", MF_DO_USE },  { "like", MF_DO_LIKE } };
-    size_t place = to->program->code.size, begun, i = 0;
+    size_t place = begin_byte(to), begun = begin_size(to), i = 0;
 
-    put_byte(to, 0);
-    begun = begin_size(to);
     while (i < sizeof(common) / sizeof(*common) &&
            !text_is(word, common[i].word))
         i++;
     if (i == sizeof(common) / sizeof(*common)) {
-        enum mf_code_row code = rows->put(to, word, rest);
-
-        to->program->code.at[place] = (unsigned char)code;
+        end_byte(to, place, rows->put(to, word, rest));
         end_size(to, begun);
         return;
     }
-    to->program->code.at[place] = (unsigned char)common[i].code;
+    end_byte(to, place, common[i].code);
     if (common[i].code == MF_DO_LET)
         put_let(to, rest);
     else if (common[i].code == MF_DO_IF)
