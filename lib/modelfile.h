@@ -112,7 +112,7 @@ extern "C" {
  * that the program was compiled against. */
 MF_API const char *mf_version(void);
 
-/* ---- What went wrong ---------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
 enum mf_status {
     MF_OK = 0,
@@ -173,7 +173,7 @@ MF_API bool mf_reason_at(size_t index, struct mf_reason_info *out);
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
 MF_API const char *mf_status_name(enum mf_status status);
 
-/* ---- Plain values -------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------- */
 
 /* Text that belongs to the model. It may contain any byte, NUL included, and is
  * terminated only if the comment of a field says so. */
@@ -220,7 +220,7 @@ union mf_number {
 
 enum mf_byte_order { MF_LITTLE_ENDIAN, MF_BIG_ENDIAN };
 
-/* ---- Environment: error, heap, input ------------------------------------- */
+/* ---- Environments -------------------------------------------------------- */
 
 struct mf_env;
 
@@ -346,7 +346,38 @@ struct mf_timing {
  * size of the options is invalid. */
 MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 
-/* ---- Programs that are to stay small ------------------------------------- */
+/* Returns at once; whatever is still open of the env (models, values, editors,
+ * writers) works on, and the last one that is closed releases the env. So
+ * finalizers may run in any order, but not at once. What the options point to,
+ * such as an allocator, must be there until then. NULL is allowed. */
+MF_API void mf_env_free(struct mf_env *env);
+
+/* Removes the temporary files of everything that is being written, for a
+ * program that has to end at once during a call with this env. A signal handler
+ * may call it, in the thread that made the call; the process must then end,
+ * with _exit. An edit in place stays as after a crash: begun, with its journal.
+ * So does work with the option resume, once there is something to go on with.
+ * NULL is allowed. */
+MF_API void mf_env_abandon(struct mf_env *env);
+
+/* Whether what was written before the last error is kept, so that the same call
+ * with the option resume of struct mf_convert_options goes on with it. A signal
+ * handler may ask, too, during a call with this env. */
+MF_API bool mf_env_resumable(const struct mf_env *env);
+
+/* The last error of this env; its status is MF_OK if the last call succeeded.
+ * Valid until the next call with this env. */
+MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
+
+MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
+MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
+
+/* All phases, index from 0 until false. False for every index unless
+ * mf_options.timings was set. */
+MF_API bool mf_env_timing(const struct mf_env *env, size_t index,
+                          struct mf_timing *out);
+
+/* ---- Features ------------------------------------------------------------ */
 
 /* An env of mf_env_new knows all formats and codecs, and a program that calls
  * it is linked with all of them. An env of mf_env_new_with knows only the
@@ -430,39 +461,6 @@ MF_API const struct mf_feature *mf_feature_apr_q4(void);
 MF_API const struct mf_feature *mf_feature_apr_q8(void);
 MF_API const struct mf_feature *mf_feature_iq4_nl(void);
 MF_API const struct mf_feature *mf_feature_iq4_xs(void);
-
-/* ---- The end of an env, its error, and what it counts -------------------- */
-
-/* Returns at once; whatever is still open of the env (models, values, editors,
- * writers) works on, and the last one that is closed releases the env. So
- * finalizers may run in any order, but not at once. What the options point to,
- * such as an allocator, must be there until then. NULL is allowed. */
-MF_API void mf_env_free(struct mf_env *env);
-
-/* Removes the temporary files of everything that is being written, for a
- * program that has to end at once during a call with this env. A signal handler
- * may call it, in the thread that made the call; the process must then end,
- * with _exit. An edit in place stays as after a crash: begun, with its journal.
- * So does work with the option resume, once there is something to go on with.
- * NULL is allowed. */
-MF_API void mf_env_abandon(struct mf_env *env);
-
-/* Whether what was written before the last error is kept, so that the same call
- * with the option resume of struct mf_convert_options goes on with it. A signal
- * handler may ask, too, during a call with this env. */
-MF_API bool mf_env_resumable(const struct mf_env *env);
-
-/* The last error of this env; its status is MF_OK if the last call succeeded.
- * Valid until the next call with this env. */
-MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
-
-MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
-MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
-
-/* All phases, index from 0 until false. False for every index unless
- * mf_options.timings was set. */
-MF_API bool mf_env_timing(const struct mf_env *env, size_t index,
-                          struct mf_timing *out);
 
 /* ---- Detection ----------------------------------------------------------- */
 
@@ -739,7 +737,7 @@ MF_API void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
 MF_API bool mf_tensor_find(const struct mf_model *model, const char *name,
                            size_t name_size, struct mf_tensor *out, size_t *at);
 
-/* ---- Tables ---- */
+/* ---- Tables -------------------------------------------------------------- */
 
 /* A Parquet file is a table, not a model: it has no tensors, but columns. */
 struct mf_table_info {
@@ -813,7 +811,7 @@ MF_API enum mf_status mf_tensor_stats(struct mf_model *model,
                                       const size_t *index, size_t count,
                                       struct mf_tensor_stats *out);
 
-/* ---- Reading tensors ---- */
+/* ---- Reading ------------------------------------------------------------- */
 
 /* What elements become. */
 enum mf_read_as {
@@ -1375,6 +1373,8 @@ MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const char *path,
                                        const struct mf_export_options *options);
 
+/* ---- Editing ------------------------------------------------------------- */
+
 struct mf_edit_options {
     size_t size;      /* of this struct: see above */
     uint64_t reserve; /* if the file is rewritten: free bytes in its header */
@@ -1457,6 +1457,8 @@ struct mf_recover_result {
 MF_API enum mf_status mf_file_recover(struct mf_env *env, const char *path,
                                       const struct mf_recover_options *options,
                                       struct mf_recover_result *out);
+
+/* ---- Quantizing ---------------------------------------------------------- */
 
 /* One type for all tensors whose name matches a pattern. */
 struct mf_tensor_type {
@@ -1593,6 +1595,8 @@ mf_model_quantize(struct mf_model *model, const char *path,
                   const struct mf_convert_options *how,
                   struct mf_quantize_result *out);
 
+/* ---- Importance matrices ------------------------------------------------- */
+
 /* Whether the file is an importance matrix of llama-imatrix: GGUF, or the
  * format that it wrote before 2025. False for NULL. */
 MF_API bool mf_model_is_imatrix(const struct mf_model *model);
@@ -1671,6 +1675,8 @@ MF_API enum mf_status
 mf_model_imatrix_coverage(struct mf_model *model, const char *path,
                           mf_imatrix_each *each, void *user,
                           struct mf_imatrix_coverage *out);
+
+/* ---- New files ----------------------------------------------------------- */
 
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
@@ -1773,7 +1779,7 @@ MF_API enum mf_status mf_writer_write_at(struct mf_writer *writer,
  * be freed. */
 MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 
-/* ---- What this library knows --------------------------------------------- */
+/* ---- Types and formats --------------------------------------------------- */
 
 struct mf_type_info {
     const char *name;     /* "q4_k" */
@@ -1814,8 +1820,7 @@ MF_API bool mf_type_find(const char *name, struct mf_type_info *out);
  * mf_type_at and mf_format_at give them. */
 MF_API bool mf_type_in(const char *type, const char *format);
 
-/* ---- Floats into blocks, and back -----------------------------------------
- */
+/* ---- Codecs -------------------------------------------------------------- */
 
 /* The codec of one tensor type for one instruction set. Its functions allocate
  * nothing, keep no state and cannot fail; any number of threads may call them
@@ -1891,8 +1896,7 @@ struct mf_digest_info {
 /* index from 0 until false. */
 MF_API bool mf_digest_at(size_t index, struct mf_digest_info *out);
 
-/* ---- Digests of a model's data --------------------------------------------
- */
+/* ---- Model digests ------------------------------------------------------- */
 
 /* Computes the digest of each tensor's bytes, as mf_tensor_bytes reads them.
  * digests has room for tensor_count of them: tensor i's is at i times the size
@@ -1960,8 +1964,7 @@ MF_API enum mf_status mf_models_duplicates(struct mf_model *const *models,
                                            size_t count, uint32_t *same,
                                            uint32_t *place);
 
-/* ---- Two models against each other -----------------------------------------
- */
+/* ---- Comparing ----------------------------------------------------------- */
 
 enum mf_difference_what {
     MF_ONLY_A = 1, /* b has no key or tensor of this name */
@@ -2021,7 +2024,7 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
               void (*found)(void *user, const struct mf_difference *difference),
               void *user);
 
-/* ---- Where a model comes from -------------------------------------------- */
+/* ---- Verifying ----------------------------------------------------------- */
 
 /* What became of a tensor of the model that is verified. */
 enum mf_verdict {
@@ -2289,9 +2292,9 @@ MF_API enum mf_status mf_plan_fit(struct mf_model *model,
                                   const struct mf_fit_options *fit,
                                   struct mf_fit *out);
 
-/* ---- Heap profile ----------------------------------------------------------
- *
- * Which code allocates the memory of an env, how much, and what is left of it:
+/* ---- Profiles ------------------------------------------------------------ */
+
+/* Which code allocates the memory of an env, how much, and what is left of it:
  *
  *     struct mf_profile_options how = { .size = sizeof(how),
  *                                       .path = "dhat-heap.json" };
@@ -2385,9 +2388,9 @@ MF_API bool mf_profile_expect(struct mf_profile *profile, bool holds,
 MF_API const struct mf_error *
 mf_profile_error(const struct mf_profile *profile);
 
-/* ---- Watching a program ----------------------------------------------------
- *
- * Whether memory, open files or threads grow while a program does the same work
+/* ---- Watching ------------------------------------------------------------ */
+
+/* Whether memory, open files or threads grow while a program does the same work
  * again and again, how long a round of it takes, and how much energy:
  *
  *     struct mf_watch_options how = { .size = sizeof(how), .rounds = 1000 };
