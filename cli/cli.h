@@ -63,10 +63,11 @@ struct command {
     const char *operands;   /* "FILE [PATTERN]" */
     size_t operands_min, operands_max;
     const char *summary;
+    const char *about;            /* paragraphs of the manual */
     const char *examples;         /* one per line; ends with a newline */
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
-    bool measures;                /* only `help --all` lists it */
+    bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
 

@@ -4,33 +4,17 @@
  */
 #include "cli/help.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/answer.h"
+#include "cli/exits.h"
 #include "cli/json.h"
 #include "cli/words.h"
 
 #define OPTION_COLUMN  29 /* where the explanation of an option begins */
 #define COMMAND_COLUMN 31 /* where a command's summary begins */
 #define EXIT_COLUMN    17 /* where an exit code's meaning begins */
-
-static const struct exit_meaning {
-    int code;
-    const char *meaning; /* NULL ends the list */
-} exit_meanings[] = {
-    { EXIT_DONE, "success" },
-    { EXIT_NO, "invalid or different: see the help of the command" },
-    { EXIT_USAGE, "the command line is wrong" },
-    { EXIT_INPUT, "an input cannot be read" },
-    { EXIT_OUTPUT, "an output cannot be written" },
-    { EXIT_MEMORY, "out of memory, or --max-memory was reached" },
-    { EXIT_SIGNAL + SIGHUP, "ended by SIGHUP" },
-    { EXIT_SIGNAL + SIGINT, "ended by SIGINT (Ctrl-C)" },
-    { EXIT_SIGNAL + SIGTERM, "ended by SIGTERM" },
-    { 0 },
-};
 
 /* ---- text ---- */
 
@@ -84,13 +68,6 @@ static void example_lines(struct run *run, const char *examples)
     }
 }
 
-/* Whether the command, or any if it is NULL, can end with that code. */
-static bool can_end_with(const struct command *command, int code)
-{
-    return !command || ((code != EXIT_NO || command->exit_no) &&
-                        (code != EXIT_INPUT || !command->no_input));
-}
-
 static void exit_rows(struct run *run, const struct command *command)
 {
     const struct exit_meaning *exit = exit_meanings;
@@ -98,12 +75,10 @@ static void exit_rows(struct run *run, const struct command *command)
 
     out_text(&run->out, "\nexit codes:\n");
     for (; exit->code < EXIT_SIGNAL; exit++) {
-        if (!can_end_with(command, exit->code))
+        if (!exit_can_be(command, exit->code))
             continue;
         snprintf(first, sizeof(first), "  %d", exit->code);
-        row(run, first, EXIT_COLUMN,
-            command && exit->code == EXIT_NO ? command->exit_no
-                                             : exit->meaning);
+        row(run, first, EXIT_COLUMN, exit_meaning(command, exit));
     }
     row(run, "  129, 130, 143", EXIT_COLUMN,
         "ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM");
@@ -176,7 +151,7 @@ void help_list(struct run *run, bool all)
         const struct command *command = run->commands[i];
         const char *title = group_title(run, command);
 
-        if (command->measures && !all)
+        if (command->unlisted && !all)
             continue;
         if (title)
             out_format(out, "\n%s:\n", title);
@@ -294,7 +269,7 @@ static void command_json(struct run *run, const struct command *command)
     mf_json_key(&run->json, "exit_codes");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; exit_meanings[i].meaning; i++)
-        if (can_end_with(command, exit_meanings[i].code))
+        if (exit_can_be(command, exit_meanings[i].code))
             mf_json_u64(&run->json, (uint64_t)exit_meanings[i].code);
     mf_json_end(&run->json, ']');
     mf_json_end(&run->json, '}');

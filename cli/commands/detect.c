@@ -75,6 +75,11 @@ const struct command command_detect = {
     .operands_min = 1,
     .operands_max = SIZE_MAX,
     .summary = "show the format, version and byte order",
+    .about = "Prints the format, the version of it and the byte order of "
+             "each FILE, with one read of at most 64 bytes; of a zip "
+             "archive or a Parquet file with another one, of its last 64 "
+             "KiB. Of a folder every model in it and its subfolders is "
+             "shown.\n",
     .examples = "modelfile detect model.gguf\n"
                 "modelfile detect --json downloads/*\n",
     .options = table,

@@ -404,6 +404,11 @@ const struct command command_diff = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "compare two models",
+    .about = "Compares metadata, tensors, types, shapes and data of two "
+             "models, which may have different formats. --values decodes "
+             "both and prints how far the numbers differ; --no-data "
+             "compares headers only. The exit code is 0 only if nothing "
+             "differs.\n",
     .examples = "modelfile diff base.gguf tuned.gguf\n"
                 "modelfile diff model.safetensors model.gguf\n"
                 "modelfile diff --no-data old/ new/           headers only\n"

@@ -474,6 +474,14 @@ const struct command command_info = {
     .operands_min = 1,
     .operands_max = SIZE_MAX,
     .summary = "show a summary of a model",
+    .about = "Prints what a model is on one screen: format, architecture "
+             "and other facts, size, parameters, totals for each type of "
+             "tensor, shards, and what is wrong with it. Only the header "
+             "is read. Of a Hugging Face folder the facts are those of "
+             "the GGUF file that convert makes of it.\n\n"
+             "Of a folder every model in it and its subfolders is shown. "
+             "A file that is damaged but can be read is shown with its "
+             "problems; validate judges it.\n",
     .examples = "modelfile info model.gguf\n"
                 "modelfile info models/            every model in a folder\n"
                 "modelfile info --json a.gguf b.safetensors\n",

@@ -146,6 +146,9 @@ const struct command command_version = {
     .sub = "",
     .operands = "",
     .summary = "show the version, formats and tensor types",
+    .about = "Prints the version, formats and tensor types that this "
+             "program has, and which limits it has put on itself "
+             "(sandbox).\n",
     .examples = "modelfile version --json\n",
     .no_input = true,
     .execute = version,

@@ -454,6 +454,16 @@ const struct command command_convert = {
     .operands = "IN [OUT]",
     .operands_max = 2,
     .summary = "write a model in another format",
+    .about = "Writes the model IN to OUT, in the format that the suffix "
+             "of OUT or --to names: GGUF, APR or safetensors, or, if OUT "
+             "ends in /, a folder as Hugging Face has it. A folder of "
+             "Hugging Face becomes the GGUF file that the converter of "
+             "llama.cpp makes of it, tokenizer included. --type changes "
+             "the type of floats, --shard-size writes several files.\n\n"
+             "All is planned and checked before anything is written; OUT "
+             "gets its name when it is complete. An existing file is not "
+             "overwritten unless --force is given. What OUT cannot carry "
+             "without loss is refused unless --lossy is given.\n",
     .examples =
         "modelfile convert Llama-3-8B/ model.gguf\n"
         "modelfile convert model.safetensors model.gguf\n"

@@ -55,6 +55,8 @@ const struct command command_dequantize = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "convert quantized tensors to floats",
+    .about = "Decodes all quantized tensors of IN to floats and writes "
+             "the model to OUT, in the format of OUT's suffix.\n",
     .examples =
         "modelfile dequantize model-q8_0.gguf model-f32.gguf\n"
         "modelfile dequantize model.gguf model.safetensors --type bf16\n",

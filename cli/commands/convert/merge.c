@@ -225,6 +225,9 @@ const struct command command_merge = {
     .operands_min = 2,
     .operands_max = SIZE_MAX,
     .summary = "join the shards of a model, or add importance matrices",
+    .about = "Joins the shards of the model that FIRST is a part of into "
+             "the one file OUT. Importance matrices of llama-imatrix are "
+             "added up, and written in either of their formats.\n",
     .examples =
         "modelfile merge model-00001-of-00005.gguf model.gguf\n"
         "modelfile merge model.safetensors.index.json model.safetensors\n"

@@ -59,6 +59,10 @@ const struct command command_split = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "split a model into shards",
+    .about = "Writes the model IN as several files "
+             "PREFIX-00001-of-0000N, with the suffix of IN, as "
+             "llama-gguf-split and transformers expect them; for "
+             "safetensors with an index.\n",
     .examples = "modelfile split model.gguf model --max-size 4G\n"
                 "modelfile split model.safetensors model --max-tensors 100\n",
     .options = table,

@@ -216,6 +216,12 @@ const struct command command_hash = {
     .operands_min = 1,
     .operands_max = SIZE_MAX,
     .summary = "compute or check digests of tensors and models",
+    .about = "Prints a digest of each tensor, of all tensors together "
+             "and of the metadata, so that models can be compared "
+             "whatever their format and order. --check compares with a "
+             "manifest, which can be the output of this command, of "
+             "llama-gguf-hash, or of sha256sum and sha1sum. --duplicates "
+             "lists tensors with the same bytes, over all FILEs.\n",
     .examples = "modelfile hash model.gguf >manifest\n"
                 "modelfile hash --check manifest model.safetensors\n"
                 "modelfile hash --algo sha256 --json model.gguf\n"

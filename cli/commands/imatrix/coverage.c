@@ -216,6 +216,9 @@ const struct command command_imatrix_coverage = {
     .operands_min = 2,
     .operands_max = 2,
     .summary = "which tensors and experts an importance matrix covers",
+    .about = "Prints which tensors of MODEL, and which experts in them, "
+             "have values in the importance matrix MATRIX, in either "
+             "format of llama-imatrix.\n",
     .examples = "modelfile imatrix coverage model.imatrix.gguf model.gguf\n"
                 "modelfile imatrix coverage --gaps imatrix.dat model.gguf\n",
     .exit_no = "the matrix covers no tensor, or belongs to another model",

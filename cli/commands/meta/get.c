@@ -128,6 +128,10 @@ const struct command command_meta_get = {
     .operands_min = 2,
     .operands_max = SIZE_MAX,
     .summary = "print the values of metadata keys",
+    .about = "Prints the values of the keys: a string as it is, a number "
+             "as it is written, an array shortened unless --full is "
+             "given. With several keys, or several files, each line "
+             "begins with what it is about.\n",
     .examples = "modelfile meta get model.gguf general.architecture\n"
                 "modelfile meta get model.gguf tokenizer.chat_template\n"
                 "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n"

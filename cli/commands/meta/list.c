@@ -126,6 +126,10 @@ const struct command command_meta_list = {
     .operands_min = 1,
     .operands_max = 2,
     .summary = "list metadata: key, type, value",
+    .about = "Lists the keys of the metadata that match PATTERN, a glob "
+             "such as 'tokenizer.*', with type and value. Arrays and "
+             "long strings are shortened unless --full is given.\n\n"
+             "`modelfile meta FILE` is the same.\n",
     .examples = "modelfile meta list model.gguf\n"
                 "modelfile meta model.gguf 'tokenizer.*'\n"
                 "modelfile meta list model.apr --json --full\n",

@@ -75,6 +75,9 @@ const struct command command_meta_recover = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "finish an interrupted edit",
+    .about = "Finishes an edit of metadata that a crash or a power "
+             "failure interrupted, by the journal that is beside the "
+             "file, and removes the journal.\n",
     .examples = "modelfile meta recover model.gguf\n",
     .options = table,
     .once = true,

@@ -242,6 +242,17 @@ const struct command command_meta_set = {
     .operands_min = 2,
     .operands_max = SIZE_MAX,
     .summary = "change metadata, in place if it fits",
+    .about = "Changes or adds metadata in each FILE. KEY=VALUE keeps the "
+             "type that the key has, or takes one that fits the value; "
+             "KEY:TYPE=VALUE gives one, such as u32, f32, bool, string "
+             "or string[]; KEY=@FILE takes the contents of FILE.\n\n"
+             "Where the new header fits into the space of the old one, "
+             "only the bytes that differ are written; a journal beside "
+             "the file makes that safe: after a crash every command "
+             "reads the file as if the edit were finished. Otherwise a "
+             "new file takes the place of the old one when it is "
+             "complete. An edit that makes a file invalid is refused "
+             "unless --force is given.\n",
     .examples =
         "modelfile meta set model.gguf general.name='My model'\n"
         "modelfile meta set model.gguf llama.context_length:u32=8192\n"
@@ -262,6 +273,8 @@ const struct command command_meta_unset = {
     .operands_min = 2,
     .operands_max = SIZE_MAX,
     .summary = "remove metadata",
+    .about = "Removes keys from the metadata, as safely as modelfile "
+             "meta set changes them.\n",
     .examples =
         "modelfile meta unset model.gguf general.url general.source.url\n",
     .exit_no = "a file has no such key",

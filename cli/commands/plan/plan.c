@@ -124,6 +124,12 @@ const struct command command_plan = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "show what memory a model needs, and what fits",
+    .about = "Computes from the header of a model, or from a config.json "
+             "alone, how much memory llama.cpp needs for it: weights, "
+             "cache for each length of context and type of cache, and "
+             "buffers. --fit and --gpu show what fits into a size, --as "
+             "what a quantized model would need, --offload and --devices "
+             "how layers are placed.\n",
     .examples = "modelfile plan model.gguf --ctx 8k\n"
                 "modelfile plan model.gguf --ctx 4k,32k,128k --type-k q8_0 "
                 "--type-v q8_0\n"

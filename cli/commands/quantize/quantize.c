@@ -246,6 +246,14 @@ const struct command command_quantize = {
     .operands_min = 3,
     .operands_max = 4,
     .summary = "quantize the tensors of a model",
+    .about = "Quantizes the model IN to TYPE, a mix such as Q4_K_M or "
+             "the type of a tensor, and writes it to OUT, with the bytes "
+             "of llama-quantize. IN may be a folder of Hugging Face. "
+             "Without OUT the file is ggml-model-TYPE.gguf beside IN. "
+             "modelfile-types(7) lists the types and mixes.\n\n"
+             "Memory does not grow with the model, and the number of "
+             "threads does not change the result. With --resume the work "
+             "can be stopped at any time, and goes on where it was.\n",
     .examples =
         "modelfile quantize Llama-3-8B/ model-q4_k_m.gguf Q4_K_M\n"
         "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"

@@ -67,6 +67,9 @@ const struct command command_tensors_export = {
     .operands_min = 3,
     .operands_max = 3,
     .summary = "write one tensor to a numpy or raw file",
+    .about = "Writes the tensor NAME to the file OUT: as .npy with its "
+             "own type, or as float32 where NumPy has none like it, or "
+             "with --raw as its bytes. OUT can be - for standard output.\n",
     .examples =
         "modelfile tensors export model.gguf output_norm.weight norm.npy\n"
         "modelfile tensors export model.gguf output.weight - --raw | "

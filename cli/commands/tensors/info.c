@@ -415,6 +415,11 @@ const struct command command_tensors_info = {
     .operands_min = 1,
     .operands_max = 2,
     .summary = "list tensors: name, type, shape, offset, bytes",
+    .about = "Lists the tensors of a model whose names match PATTERN, a "
+             "glob such as 'blk.0.*', with type, shape, offset in the "
+             "file and bytes, and the sum for each type. Only the header "
+             "is read. Of a Parquet file it lists the column chunks.\n\n"
+             "`modelfile tensors FILE` is the same.\n",
     .examples = "modelfile tensors info model.gguf\n"
                 "modelfile tensors model.gguf 'blk.0.*'\n"
                 "modelfile tensors model.gguf --top 10\n"

@@ -369,6 +369,13 @@ const struct command command_tensors_stats = {
     .operands_min = 1,
     .operands_max = 2,
     .summary = "show min, max, mean and more of each tensor",
+    .about = "Reads and decodes the tensors whose names match PATTERN, "
+             "and prints of each one minimum, maximum, mean, standard "
+             "deviation, L2 norm, and how many numbers are zero, NaN or "
+             "infinite.\n\n"
+             "Tensors without numbers, such as texts, and tensors whose "
+             "data cannot be read are named on standard error; the exit "
+             "code is then 3 unless --allow-missing is given.\n",
     .examples = "modelfile tensors stats model.gguf\n"
                 "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",

@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
+#include "cli/rules_text.h"
 
 static void reader_json(struct run *run, const char *name)
 {

@@ -8,6 +8,7 @@
 
 #include "cli/commands/validate/validate.h"
 #include "cli/json.h"
+#include "cli/rules_text.h"
 
 static void text_object(struct run *run, const char *key, const char *text)
 {

@@ -396,6 +396,16 @@ const struct command command_validate = {
     .operands = "FILE...",
     .operands_max = SIZE_MAX,
     .summary = "check files against all rules",
+    .about = "Checks models against all rules, and prints each finding "
+             "with its rule, its place and what is wrong, then a "
+             "verdict. An error is what a reader that follows the "
+             "specification, llama.cpp or transformers does not load, or "
+             "reads as something else; a warning loads, but probably not "
+             "as it was meant; a note is about what is unknown here.\n\n"
+             "Only headers are read; with --data all tensor data is "
+             "checked as well. Of a folder every model in it and its "
+             "subfolders is checked. modelfile-rules(7) explains the "
+             "rules, and so does --explain.\n",
     .examples = "modelfile validate model.gguf\n"
                 "modelfile validate --data --strict models/\n"
                 "modelfile validate --sarif findings.sarif *.gguf\n"

@@ -249,8 +249,4 @@ void report_files_end(struct run *run, const struct totals *totals);
 /* --rules: all, and --explain: the one with that id, or NULL. */
 void rules_show(struct run *run, bool all, const char *id);
 
-/* The paragraph of docs/rules.md for a rule, or NULL; made by rules_text.awk.
- */
-const char *rule_text(const char *id);
-
 #endif

@@ -153,6 +153,12 @@ const struct command command_verify = {
     .operands_min = 1,
     .operands_max = 1,
     .summary = "prove that a model was made from another one",
+    .about = "Finds out whether QUANT was made from SOURCE: the tensors "
+             "of SOURCE are quantized again, and compared with those of "
+             "QUANT, byte by byte. For each tensor it says whether it is "
+             "the same, is explained by a known program or option, or "
+             "differs. --statement writes the result as an in-toto "
+             "statement.\n",
     .examples =
         "modelfile verify model-q4_k_m.gguf --from model-f16.gguf\n"
         "modelfile verify model-iq4_xs.gguf --from Llama-3-8B/ "

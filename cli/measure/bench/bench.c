@@ -164,6 +164,11 @@ const struct command command_bench = {
     .operands = "[MODEL]",
     .operands_max = 1,
     .summary = "measure the speed of codecs and operations",
+    .about = "Without MODEL measures how fast each type is decoded and "
+             "encoded on each instruction set. With MODEL measures "
+             "opening, converting and quantizing it, in rounds, beside "
+             "other programs if the environment names them. --leak-check "
+             "sees whether memory grows from round to round.\n",
     .examples = "modelfile bench --type q4_k --type q8_0\n"
                 "modelfile bench --csv >results.csv     every type and "
                 "instruction set\n"
@@ -178,7 +183,7 @@ const struct command command_bench = {
                "a file was changed",
     .options = table,
     .once = true,
-    .measures = true,
+    .unlisted = true,
     .execute = bench,
     .check_operands = grid_read_threads,
     .writes = bench_allow_writes,

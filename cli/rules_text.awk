@@ -2,12 +2,12 @@
 #
 # rules_text.awk - turns the paragraphs of docs/rules.md into a table in C
 #
-#     awk -f cli/commands/validate/rules_text.awk docs/rules.md >rules_text.c
+#     awk -f cli/rules_text.awk docs/rules.md >rules_text.c
 #
 # "### ID" begins the paragraph of a rule, the next heading ends it.
 BEGIN {
-    print "/* Made from docs/rules.md by cli/commands/validate/rules_text.awk. */"
-    print "#include <string.h>\n\n#include \"cli/commands/validate/validate.h\"\n"
+    print "/* Made from docs/rules.md by cli/rules_text.awk. */"
+    print "#include <string.h>\n\n#include \"cli/rules_text.h\"\n"
     print "static const struct {\n    const char *id, *text;\n} texts[] = {"
 }
 /^#/ {
