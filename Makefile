@@ -29,6 +29,11 @@ OBJCOPY ?= $(or $(shell $(CC) -print-prog-name=objcopy 2>/dev/null),objcopy)
 # Where the libraries go.
 OUT     ?= $(BUILD)
 DESTDIR ?=
+MANDIR  ?= $(PREFIX)/share/man
+# Where shells look for completions; zsh of Debian's packages has vendor-completions.
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CFLAGS  ?= -O2 -g
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 PORTABLE ?= $(findstring mingw,$(MACHINE))
@@ -196,7 +201,7 @@ KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group
 # A command is a file, or a folder, of cli/commands; cli/ has what they share,
 # and cli/measure what measures: bench, and the record of any command.
 CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench
-RULES_TEXT := cli/commands/validate/rules_text
+RULES_TEXT := cli/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 # Tests of a room are in a folder of its name; their programs are not.
@@ -226,7 +231,7 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all man deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -254,6 +259,11 @@ $(BUILD)/%.o: %.c
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/base/threads.o: private OWN := $(THREADS)
+
+# When this version came out, for the pages of the manual; before, the last one.
+RELEASED := $(shell sed -n 's/^\#\# [0-9.]* (\([0-9-]*\))$$/\1/p' CHANGELOG.md | head -n 1)
+$(BUILD)/cli/commands/help/roff.o: CHANGELOG.md
+$(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 
 # For the fingerprint of a record.
 $(BUILD)/cli/build.o: private OWN := \
@@ -693,6 +703,26 @@ format: ## lays the code out with clang-format
 format-check: ## fails where make format would change something
 	clang-format --dry-run -Werror $(SOURCES)
 
+# ---- the manual
+
+MAN      := $(BUILD)/man
+
+man: $(MAN)/program $(MAN)/library ## the pages of the manual, in $(BUILD)/man
+
+$(MAN)/program: $(BUILD)/modelfile cli/pages.sh
+	@rm -rf $(MAN)/man[17] && mkdir -p $(MAN)/man1 $(MAN)/man7
+	$(call say,MAN,$@)
+	$(Q)sh cli/pages.sh $(BUILD)/modelfile $(MAN)
+	@touch $@
+
+$(MAN)/library: lib/modelfile.h lib/manual.awk CHANGELOG.md
+	@rm -rf $(MAN)/man3 && mkdir -p $(MAN)/man3
+	$(call say,MAN,$@)
+	$(Q)awk -f lib/manual.awk -v folder=$(MAN)/man3 -v version=$(VERSION) \
+	    -v date=$(RELEASED) lib/modelfile.h | \
+	    while read -r name page; do ln -s $$page $(MAN)/man3/$$name; done
+	@touch $@
+
 # ---- installing
 
 LDCONFIG ?= $(or $(firstword $(wildcard /sbin/ldconfig /usr/sbin/ldconfig)),ldconfig)
@@ -707,10 +737,29 @@ $(LDCONFIG) -p 2>/dev/null | grep -qF "=> $(LIBDIR)/$(SONAME)" || { \
     echo "    -Wl,-rpath,$(LIBDIR)"; }
 endef
 
-install: all ## into $(PREFIX), below DESTDIR
+# Pages are files, and links to them.
+define INSTALL_PAGES
+for page in $(MAN)/man[$(1)]/*; do \
+    to=$(DESTDIR)$(MANDIR)/$${page#$(MAN)/}; \
+    if [ -h $$page ]; then ln -sf "$$(readlink $$page)" $$to; \
+    else install -m 644 $$page $$to; fi || exit; done
+endef
+
+define INSTALL_PROGRAM
+install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile
+install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR)) \
+    $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man7
+$(call INSTALL_PAGES,17)
+install -m 644 cli/complete/modelfile.bash $(DESTDIR)$(BASHDIR)/modelfile
+install -m 644 cli/complete/_modelfile $(DESTDIR)$(ZSHDIR)/_modelfile
+install -m 644 cli/complete/modelfile.fish $(DESTDIR)$(FISHDIR)/modelfile.fish
+endef
+
+install: all $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## into $(PREFIX), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
-	    $(DESTDIR)$(LIBDIR)/pkgconfig
-	$(if $(LEFT_OUT),,install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile)
+	    $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(MANDIR)/man3
+	$(if $(LEFT_OUT),,$(INSTALL_PROGRAM))
+	$(call INSTALL_PAGES,3)
 	install -m 644 lib/modelfile.h lib/modelfile.hpp \
 	    $(DESTDIR)$(PREFIX)/include/
 	$(STRIP) --strip-debug -o $(DESTDIR)$(LIBDIR)/libmodelfile.a \
@@ -724,9 +773,10 @@ install: all ## into $(PREFIX), below DESTDIR
 	    -e 's|@VERSION@|$(VERSION)|' -e 's|@THREADS@|$(THREADS)|' \
 	    -e 's|@LIBZ@|$(SHAREDZ)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 	$(if $(DESTDIR),,@$(TELL_LOADER))
 
-uninstall: ## removes the files of make install
+uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files of make install
 	rm -f $(DESTDIR)$(PREFIX)/bin/modelfile \
 	    $(DESTDIR)$(PREFIX)/include/modelfile.h \
 	    $(DESTDIR)$(PREFIX)/include/modelfile.hpp \
@@ -734,7 +784,10 @@ uninstall: ## removes the files of make install
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.so \
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) \
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
-	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc \
+	    $(DESTDIR)$(BASHDIR)/modelfile $(DESTDIR)$(ZSHDIR)/_modelfile \
+	    $(DESTDIR)$(FISHDIR)/modelfile.fish
+	cd $(MAN) && for page in man*/*; do rm -f $(DESTDIR)$(MANDIR)/$$page; done
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)

@@ -97,6 +97,13 @@ static const struct option *find(const struct option *table,
     return NULL;
 }
 
+const struct option *option_named(const struct option *table, const char *text)
+{
+    struct argument argument = split(text);
+
+    return find(table, &argument);
+}
+
 bool args_takes_next(const struct option *table, const char *text)
 {
     struct argument argument = split(text);

@@ -195,6 +195,11 @@ struct option_value option_value(const struct option *option);
 /* Bytes, as in "64M", "1.5G", "2GiB" or "4096": at least 1 and below 2^63. */
 bool args_size(const char *text, uint64_t *out);
 
+/* The option of a table that the argument names, as in "--top=3"; NULL if there
+ * is none.  table may be NULL. */
+const struct option *option_named(const struct option *table,
+                                  const char *argument);
+
 /* The one-letter name of an option, as in "-q"; NULL if it has none. */
 const char *option_letter(const struct option *option);
 

@@ -171,7 +171,7 @@ static int run_program(int count, char **arguments, char *buffer)
     run.out.user = &run;
     run.json.write = write_json;
     run.json.user = &run.out;
-    for (int i = 1; i < count; i++)
+    for (int i = 1; i < count && strcmp(arguments[i], "--") != 0; i++)
         if (strcmp(arguments[i], "--json") == 0)
             run.options->json = true; /* for errors of the command line, too */
     execute(count > 0 ? count - 1 : 0, arguments + 1);

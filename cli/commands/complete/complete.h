@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * complete.h - what can follow on a command line, for the shells
+ *
+ * complete.c finds out where on the line it is, values.c offers what can be
+ * there, names.c what is in a file.
+ */
+#ifndef MF_CLI_COMMANDS_COMPLETE_H
+#define MF_CLI_COMMANDS_COMPLETE_H
+
+#include "cli/cli.h"
+
+/* What an operand or the value of an option can be. */
+enum values {
+    NOTHING,
+    FILES,
+    FOLDERS,
+    MODELS,
+    COMMANDS,
+    TYPES, /* of tensors */
+    MIXES, /* and types */
+    RULES,
+    ISAS,
+    TENSORS,         /* names in the first operand, a file */
+    TENSORS_TO_TYPE, /* "blk.0.attn_q.weight=q8_0" */
+    KEYS,
+    KEYS_TO_SET /* "general.name=" */
+};
+
+/* The word that is completed. */
+struct place {
+    const char *before; /* what of it stays: "--type=" */
+    const char *word;   /* the rest, of which a candidate is the continuation */
+    const char *file;   /* the first operand; NULL: there is none */
+};
+
+/* What values.def says; command may be NULL. */
+enum values values_of(const struct command *command, const char *name);
+
+void values_offer(struct run *run, const struct place *place,
+                  enum values values);
+
+/* One candidate, if it continues the word and is printable; after: what is
+ * typed next, as in "=", or "". */
+void offer(struct run *run, const struct place *place, struct mf_str text,
+           const char *after, const char *explanation);
+
+/* What the shell has to do itself: "files". */
+void offer_by_shell(struct run *run, const char *what);
+
+/* Tensors or keys of place->file, which is opened by its header. */
+void names_offer(struct run *run, const struct place *place, bool keys,
+                 const char *after);
+
+#endif

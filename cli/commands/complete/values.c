@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * values.c - what an operand or the value of an option can be
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/commands/complete/complete.h"
+#include "cli/formats.h"
+#include "cli/types.h"
+
+static const struct {
+    const char *name;
+    enum values values;
+} rows[] = {
+#define VALUE(name, values) { name, values },
+#include "cli/commands/complete/values.def"
+#undef VALUE
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+static enum values row_of(const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].values;
+    return NOTHING;
+}
+
+enum values values_of(const struct command *command, const char *name)
+{
+    enum values values = NOTHING;
+    char both[64];
+
+    if (command) {
+        snprintf(both, sizeof(both), "%s %s", command->name, name);
+        values = row_of(both);
+    }
+    return values != NOTHING ? values : row_of(name);
+}
+
+/* ---- candidates ---- */
+
+static bool continues(struct mf_str text, const char *word)
+{
+    size_t size = strlen(word);
+
+    return size <= text.size && memcmp(text.at, word, size) == 0;
+}
+
+/* A line of its own; what is not printable could drive the terminal, or be two
+ * lines. */
+void offer(struct run *run, const struct place *place, struct mf_str text,
+           const char *after, const char *explanation)
+{
+    if (!continues(text, place->word) ||
+        mf_text_clean(text.at, text.size) < text.size)
+        return;
+    out_text(&run->out, place->before);
+    out_bytes(&run->out, text.at, text.size);
+    out_text(&run->out, after);
+    out_text(&run->out, "\t");
+    out_line(&run->out, explanation);
+}
+
+/* No candidate begins with a tab. */
+void offer_by_shell(struct run *run, const char *what)
+{
+    out_text(&run->out, "\t");
+    out_line(&run->out, what);
+}
+
+static void offer_commands(struct run *run, const struct place *place)
+{
+    const char *last = "";
+
+    for (size_t i = 0; run->commands[i]; i++) {
+        const struct command *command = run->commands[i];
+
+        if (strcmp(command->name, last) != 0)
+            offer(run, place, str_of(command->name), "", command->summary);
+        last = command->name;
+    }
+}
+
+static void offer_mixes(struct run *run, const struct place *place)
+{
+    struct mf_mix_info mix;
+
+    for (size_t i = 0; mf_mix_at(i, &mix); i++)
+        if (mix.available)
+            offer(run, place, str_of(mix.name), "", "");
+}
+
+static void offer_types(struct run *run, const struct place *place)
+{
+    struct mf_type_info type;
+
+    for (size_t i = 0; mf_type_at(i, &type); i++)
+        if (types_is_tensor(type.name))
+            offer(run, place, str_of(type.name), "", "");
+}
+
+static void offer_rules(struct run *run, const struct place *place)
+{
+    struct mf_rule_info rule;
+
+    for (size_t i = 0; mf_rule_at(i, &rule); i++)
+        offer(run, place, str_of(rule.id), "", rule.meaning);
+}
+
+static void offer_isas(struct run *run, const struct place *place)
+{
+    const char *isa;
+
+    for (size_t i = 0; (isa = mf_isa_at(i)) != NULL; i++)
+        offer(run, place, str_of(isa), "", "");
+}
+
+/* Folders are offered as well: some are models. */
+static void offer_models(struct run *run)
+{
+    struct mf_format_info format;
+    const char *last = "";
+
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        if (strcmp(format.suffix, last) == 0)
+            continue; /* dialects may share one */
+        last = format.suffix;
+        out_text(&run->out, "\tsuffix\t");
+        out_line(&run->out, last);
+    }
+    offer_by_shell(run, "models");
+}
+
+/* A tensor, then a type behind the sign. */
+static void offer_tensor_type(struct run *run, const struct place *place)
+{
+    const char *sign = strrchr(place->word, '=');
+    struct place type = *place;
+    char before[300];
+
+    if (!sign) {
+        names_offer(run, place, false, "=");
+        offer_by_shell(run, "nospace");
+        return;
+    }
+    snprintf(before, sizeof(before), "%s%.*s", place->before,
+             (int)(sign + 1 - place->word), place->word);
+    type.before = before;
+    type.word = sign + 1;
+    offer_types(run, &type);
+}
+
+void values_offer(struct run *run, const struct place *place,
+                  enum values values)
+{
+    switch (values) {
+    case NOTHING:
+        break;
+    case FILES:
+        offer_by_shell(run, "files");
+        break;
+    case FOLDERS:
+        offer_by_shell(run, "folders");
+        break;
+    case MODELS:
+        offer_models(run);
+        break;
+    case COMMANDS:
+        offer_commands(run, place);
+        break;
+    case MIXES:
+        offer_mixes(run, place);
+        break;
+    case TYPES:
+        offer_types(run, place);
+        break;
+    case RULES:
+        offer_rules(run, place);
+        break;
+    case ISAS:
+        offer_isas(run, place);
+        break;
+    case TENSORS_TO_TYPE:
+        offer_tensor_type(run, place);
+        break;
+    case TENSORS:
+    case KEYS:
+        names_offer(run, place, values == KEYS, "");
+        break;
+    case KEYS_TO_SET:
+        names_offer(run, place, true, "=");
+        offer_by_shell(run, "nospace");
+        break;
+    }
+}
