@@ -231,7 +231,7 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all man deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -722,6 +722,13 @@ $(MAN)/library: lib/modelfile.h lib/manual.awk CHANGELOG.md
 	    -v date=$(RELEASED) lib/modelfile.h | \
 	    while read -r name page; do ln -s $$page $(MAN)/man3/$$name; done
 	@touch $@
+
+SITE     := $(BUILD)/site
+
+site: man $(FIXTURES) ## README, docs, the manual and the functions as HTML, in $(BUILD)/site
+	@sh tests/install_deps.sh site
+	@sh docs/site/make.sh $(MAN) $(VERSION) $(SITE)
+	@echo "$(SITE)/index.html"
 
 # ---- installing
 

@@ -168,32 +168,36 @@ function block(text, comment,    open, close_at, head, tail) {
         while (substr(text, close_at, 1) != "}")
             close_at--
         out(".SS " escaped(plain(substr(text, 1, open - 1))))
+        spaced++
         if (comment != "")
             prose(comment, 1)
         body(substr(text, open + 1, close_at - open - 1),
             text ~ /^enum/ ? "," : ";")
         return
     }
-    if (spaced++)
+    if (functions(text) != "")
+        out(".SS " escaped(heading(functions(text))))
+    else if (spaced)
         out(".PP")
+    spaced++
     out(".nf")
-    out(".in 4")
     code_lines(text)
-    out(".in")
     out(".fi")
     if (comment != "")
         prose(comment, 0)
 }
 
 # A declaration in lines that are not too long, each but the first indented.
-function declaration(text,    words, count, i, line) {
-    count = split(plain(text), words, " ")
+function declaration(text,    parts, count, i, line) {
+    count = split(plain(text), parts, ", ")
     for (i = 1; i <= count; i++) {
-        if (line != "" && length(line) + length(words[i]) > 66) {
+        if (i < count)
+            parts[i] = parts[i] ","
+        if (line != "" && length(line) + length(parts[i]) > 68) {
             literal(line)
             line = "   "
         }
-        line = line (line == "" ? "" : " ") words[i]
+        line = line (line == "" ? "" : " ") parts[i]
     }
     literal(line)
 }
@@ -246,15 +250,27 @@ function page_of(title) {
     return "modelfile-" title
 }
 
-# The page of a function is the one of its part.
-function aliases(text,    at, head, name) {
+# The functions that are declared, "mf_env_heap, mf_env_io".
+function functions(text,    at, head, names) {
     while ((at = index(text, "MF_API ")) > 0) {
         text = substr(text, at + 7)
         head = substr(text, 1, index(text, "(") - 1)
-        name = head
-        sub(/.*[ *\n]/, "", name)
-        print name ".3", current ".3"
+        sub(/.*[ *\n]/, "", head)
+        names = names (names == "" ? "" : ", ") head
     }
+    return names
+}
+
+# A list of fifty is no heading.
+function heading(names,    each) {
+    return split(names, each, ", ") <= 3 ? names : each[1] " and others"
+}
+
+# The page of a function is the one of its part.
+function aliases(text,    names, count, i) {
+    count = split(functions(text), names, ", ")
+    for (i = 1; i <= count; i++)
+        print names[i] ".3", current ".3"
 }
 
 # ---- the header ----
@@ -298,7 +314,7 @@ top {
     begin_page(current, tolower(title) " with libmodelfile")
     next
 }
-title == "" || /^#if|^#e|^}$/ {
+title == "" || /^#if|^#e|^}$|^#define MF_API/ {
     next
 }
 /^\/\*/ {

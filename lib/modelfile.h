@@ -97,6 +97,8 @@
 extern "C" {
 #endif
 
+/* ---- Version ------------------------------------------------------------- */
+
 #define MF_VERSION_MAJOR  0
 #define MF_VERSION_MINOR  3
 #define MF_VERSION_PATCH  0

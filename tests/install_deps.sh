@@ -3,7 +3,7 @@
 #
 # install_deps.sh - installs what make needs, where it is missing
 #
-#     tests/install_deps.sh build|test|check|ports
+#     tests/install_deps.sh build|test|check|ports|site
 #     tests/install_deps.sh missing    names what building lacks, installs nothing
 #
 # build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
@@ -118,7 +118,13 @@ want_for_ports() {
         wanted="$wanted libz-mingw-w64-dev"
 }
 
+need_for_site() {
+    need_command cmark-gfm cmark-gfm
+    need_command mandoc mandoc
+}
+
 case ${1:-} in
+site) need_for_site ;;
 build) need_for_build ;;
 ports) want_for_ports ;;
 missing)
@@ -138,7 +144,7 @@ check)
     need_for_check
     ;;
 *)
-    echo "usage: install_deps.sh build|missing|test|check|ports" >&2
+    echo "usage: install_deps.sh build|missing|test|check|ports|site" >&2
     exit 2
     ;;
 esac
