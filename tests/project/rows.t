@@ -37,6 +37,15 @@ not_again() {
         [ -z "$(find "$dir" -maxdepth 1 -name '*.c' -newermt 2002-01-01)" ]
 }
 check "a table that would not change is not written" not_again
+# A comma needs no space after it.
+without_spaces() {
+    cp "$dir/families/llama.txt" "$dir/kept"
+    sed -i '/^ *tensor/s/, /,/g' "$dir/families/llama.txt"
+    cmp -s "$dir/kept" "$dir/families/llama.txt" && echo "nothing was changed"
+    check_rows && same_tables
+    mv "$dir/kept" "$dir/families/llama.txt"
+}
+check_empty "dimensions without spaces between them are the same" without_spaces
 rm -f "$dir"/*.c
 
 # slip FILE SED LINE TEXT: with that change of a line the checker says so there.
@@ -76,6 +85,7 @@ llama.txt|tensor blk.*.attn_norm|s/tensor/tnesor/|unknown row 'tnesor': did you 
 llama.txt|tensor blk.*.attn_norm|s/embd/embd, embd, embd, embd, embd/|a tensor has at most 4 dimensions, not 5
 llama.txt|tensor blk.*.attn_norm|s/embd/embd +/|a name expected at the end
 llama.txt|tensor blk.*.attn_norm|s/attn_norm/atn_norm/|unknown GGUF tensor 'blk.*.atn_norm': did you mean 'blk.*.attn_norm'?
+llama.txt|tensor blk.*.attn_norm|s/embd/embd reshaped/|a comma, 'reshape' or 'optional' expected before 'reshaped'
 llama.txt|use qkv|s/embd, //|group 'qkv' has 4 parameters, not 3
 llama.txt|use gated|s/gated/gatde/|unknown group 'gatde': did you mean 'gated'?
 llama.txt|is(rope|s/is(/si(/|unknown function 'si': did you mean 'is'?
@@ -107,6 +117,9 @@ common/text_models.txt|first(hidden_size|s/first(/frist(/|unknown function 'fris
 apertus.txt|*.act_fn.|s/: drop/: dorp/|unknown step 'dorp': did you mean 'drop'?
 apertus.txt|*.act_fn.|s/eps}/eps/|'}' is missing in
 common/attention.txt|tensor *q_proj.{|s/permute q_heads/permute/|'permute' has 0 numbers, at least 1 and at most 1 are possible
+apertus.txt|*.act_fn.|s/ : drop/ below 3 from 1 : drop/|'from' comes before 'below', and once
+apertus.txt|*.act_fn.|s/ : drop/ at [1] at [0] : drop/|'at' comes before 'at', and once
+mimo.txt|rename model.mtp|s/rename.*/type f32 *.norm from 1/|rows about types have no range: 'from 1'
 common/text_models.txt|rename *e_score|s/correction\.bias/$.bias/|'$' in '*e_score_$.bias' is nothing in
 llama.txt|tensors llama arcee|s/arcee/arcees/|unknown family 'arcees'
 common/text_models.txt|field head_dim attention|s/key_length/key_lenght/|unknown loader key 'attention.key_lenght': did you mean 'attention.key_length'?

@@ -142,7 +142,7 @@ static void check_let(const struct row *row, struct text rest)
 static void check_tensor(const struct row *row, struct text rest)
 {
     struct expression expression = expression_of(row);
-    struct text name = take_word(&rest), word;
+    struct text name = take_word(&rest), word, after;
     size_t count = 0;
 
     if (name.size == 0)
@@ -161,8 +161,9 @@ static void check_tensor(const struct row *row, struct text rest)
     } while (true);
     if (count > 4)
         row_error(row, "a tensor has at most 4 dimensions, not %zu", count);
-    if (text_begins(rest, "reshape"))
-        take_word(&rest);
+    after = rest;
+    if (text_is(take_word(&after), "reshape"))
+        rest = after;
     if (rest.size == 0)
         return;
     word = take_word(&rest);
