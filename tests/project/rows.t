@@ -150,6 +150,22 @@ names/3-archs.txt|    without pos_embd|s/without/wihtout/|unknown row 'wihtout':
 names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|unknown tensor 'hc_atn_norm': did you mean 'hc_attn_norm'?
 SLIPS
 
+# What would not end.
+end=$(($(wc -l <"$dir/families/xverse.txt") + 5))
+while IFS='|' read -r section head row back; do
+    slip xverse.txt "\$a\\section $section\n$head\n    $row\n$back\n    ${row%% *} ${head##* }" \
+        $((end)) "'${head##* }' uses this paragraph, which would not end"
+done <<'CYCLES'
+loader|group one|use two|group two
+loader|arch one|like two|arch two
+graph|group one|use two|group two
+convert|group one|use two|group two
+convert|family one|use two|family two
+restore|group one|use two|group two
+CYCLES
+slip mpt.txt 's/^graph mpt.*/&\n    like mpt/' \
+    $(($(line mpt.txt "graph mpt") + 1)) "'mpt' uses this paragraph"
+
 # What nothing uses.
 end=$(($(wc -l <"$dir/families/xverse.txt") + 2))
 for said in "this group" "the parameter 'what'"; do

@@ -429,6 +429,7 @@ void family_check(struct source *source, const struct source *loader,
         if (!text_is(source->part[i].kind, "group"))
             check_part(&check, &source->part[i]);
     }
+    rows_cycles(source);
     for (size_t i = 0; i < source->count && row_errors == 0; i++)
         check_unused(&check, &source->part[i]);
 }

@@ -378,10 +378,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
 
 static void walk_part(struct walk *walk, const struct part *part)
 {
-    if (++walk->depth > 16) {
-        row_error(&part->head, "groups use each other");
-        return;
-    }
+    walk->depth++;
     for (size_t i = 0; i < part->count && row_errors < 20; i++) {
         struct text rest = text_of(part->row[i].text), word = take_word(&rest);
 
@@ -459,6 +456,8 @@ void graph_check(struct source *source, const struct source *loader,
         rows_twice(source, &source->part[i]);
         rows_nesting(&source->part[i], false);
     }
+    if (rows_cycles(source))
+        return;
     for (size_t i = 0; i < source->count; i++)
         if (text_is(source->part[i].kind, "graph"))
             check_graph(&walk, &source->part[i], loader);

@@ -27,6 +27,10 @@ size_t rows_parameter(const struct part *part, struct text name);
 struct part *rows_used(const struct source *source, struct text kind,
                        struct text name);
 
+/* An error for each row by which paragraphs use each other, or one itself: it
+ * would be run without end.  Whether there is one. */
+bool rows_cycles(const struct source *source);
+
 /* Whether `if`, `else`, `end` and `each` match; elif: it is a word of
  * the language. */
 void rows_nesting(const struct part *part, bool elif);

@@ -253,6 +253,7 @@ void loader_check(struct source *source, struct words *used)
         for (size_t j = 0; j < source->part[i].count; j++)
             check_row(source, &source->part[i].row[j]);
     }
+    rows_cycles(source);
     if (row_errors == 0)
         loader_check_names(source, used);
 }
