@@ -81,6 +81,10 @@ llama.txt|key uint? vocab_size|s/$/ 3/|nothing follows the name of a key: '3'
 llama.txt|need rot ==|s/rot/rto/|unknown key, 'let' or parameter 'rto': did you mean 'rot'?
 llama.txt|need rot ==|s/==/=/|an operator or the end expected before '= head_k'
 llama.txt|need rot ==|s/rot.*/1/|the condition always has the same value
+llama.txt|key uint? vocab_size|s/uint/uint[65536]/|unknown key type 'uint[65536]?'
+llama.txt|need rot ==|s/==.*/> 9223372036854775808/|a number below 2^63 expected before '9223372036854775808'
+llama.txt|need rot ==|s/rot.*/99999999999999999999/|the condition always has the same value
+llama.txt|need rot ==|s/rot/---------------------------------rot/|an expression with fewer brackets expected before
 llama.txt|tensor blk.*.attn_norm|s/tensor/tnesor/|unknown row 'tnesor': did you mean 'tensor'?
 llama.txt|tensor blk.*.attn_norm|s/embd/embd, embd, embd, embd, embd/|a tensor has at most 4 dimensions, not 5
 llama.txt|tensor blk.*.attn_norm|s/embd/embd +/|a name expected at the end
@@ -126,6 +130,8 @@ common/text_models.txt|field head_dim attention|s/key_length/key_lenght/|unknown
 common/text_models.txt|field head_dim attention|s/head_dim/haed_dim/|unknown field of config.json 'haed_dim': did you mean 'head_dim'?
 common/text_models.txt|field head_dim attention|s/field/feild/|unknown row 'feild': did you mean 'field'?
 llama.txt|restore nanbeige|s/nanbeige/nanbiege/|unknown architecture 'nanbiege'
+olmo.txt|default rope_theta 10000.0|s/0\.0/0.0.1/|the end of a number expected before '.1'
+olmo.txt|default rope_theta 10000.0|s/\.0/e/|the end of a number expected before 'e'
 olmo.txt|default rope_theta 10000.0|s/default/defualt/|unknown row 'defualt': did you mean 'default'?
 names/1-tensors.txt|tensor token_types|s/token_types/token_embd/|tensor 'token_embd' is there twice
 names/1-tensors.txt|tensor token_types|s/f32/f23/|unknown tensor flag 'f23': did you mean 'f32'?

@@ -65,11 +65,14 @@ static bool take_sign(struct text *text, char sign)
     return there;
 }
 
+/* At most 0xffff, as many as two bytes of a row can say: what is left is not
+ * the rest of a type. */
 static size_t take_count(struct text *text)
 {
     size_t count = 0;
 
-    while (text->size > 0 && *text->at >= '0' && *text->at <= '9') {
+    while (text->size > 0 && *text->at >= '0' && *text->at <= '9' &&
+           count * 10 + (size_t)(*text->at - '0') <= 0xffff) {
         count = count * 10 + (size_t)(*text->at++ - '0');
         text->size--;
     }
@@ -214,9 +217,7 @@ static void check_like(const struct source *source, const struct row *row,
 
 static void check_condition(const struct row *row, struct text rest)
 {
-    long value;
-
-    if (expression_is_constant(rest, &value))
+    if (expression_is_constant(rest))
         row_error(row, "the condition always has the same value");
     else
         check_expression(row, rest);
