@@ -156,6 +156,24 @@ names/3-archs.txt|    without pos_embd|s/without/wihtout/|unknown row 'wihtout':
 names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|unknown tensor 'hc_atn_norm': did you mean 'hc_attn_norm'?
 SLIPS
 
+# Files that say nothing, or that a text ends in.
+slip xverse.txt d 1 "a section is missing"
+slip xverse.txt 's/use rms/use \x00 rms/' "$(line xverse.txt "use rms")" \
+    "a NUL in the text"
+
+# More than a row, or a call of a group, has room for.
+skip="    skip $(seq -s ' ' 256)"
+slip xverse.txt "s/^tensors xverse/&\n$skip/" \
+    $(($(line xverse.txt "tensors xverse") + 1)) \
+    "it is too long: 256 parts or bytes, at most 255 are possible"
+end=$(($(wc -l <"$dir/families/xverse.txt") + 2))
+slip xverse.txt '$a\section loader\ngroup nine a b c d e f g h i' $end \
+    "a group has at most 8 parameters here"
+slip xverse.txt '$a\section convert\ngroup one vocab_size' $end \
+    "a group has at most 0 parameters here"
+slip xverse.txt '$a\section loader\ngroup two a a' $end \
+    "parameter 'a' is there twice"
+
 # What would not end.
 end=$(($(wc -l <"$dir/families/xverse.txt") + 5))
 while IFS='|' read -r section head row back; do

@@ -424,6 +424,7 @@ void family_check(struct source *source, const struct source *loader,
     family_check_heads(source, loader);
     for (size_t i = 0; i < source->count; i++) {
         rows_nesting(&source->part[i], true);
+        rows_parameters(&source->part[i], 0);
         if (!text_is(source->part[i].kind, "group"))
             check_part(&check, &source->part[i]);
     }

@@ -455,6 +455,7 @@ void graph_check(struct source *source, const struct source *loader,
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
         rows_nesting(&source->part[i], false);
+        rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
     }
     if (rows_cycles(source))
         return;

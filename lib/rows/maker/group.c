@@ -108,6 +108,24 @@ size_t rows_parameter(const struct part *part, struct text name)
     return 0;
 }
 
+void rows_parameters(const struct part *part, size_t most)
+{
+    struct text list = parameters(part);
+    size_t count = count_words(list);
+
+    if (!text_is(part->kind, "group"))
+        return;
+    if (count > most)
+        row_error(&part->head, "a group has at most %zu parameters here", most);
+    for (size_t at = 1; list.size > 0; at++) {
+        struct text name = take_word(&list);
+
+        if (rows_parameter(part, name) != at)
+            row_error(&part->head, "parameter '%.*s' is there twice",
+                      (int)name.size, name.at);
+    }
+}
+
 static bool has_word(struct text words, struct text word)
 {
     while (words.size > 0)

@@ -12,6 +12,9 @@
 struct part *rows_use(const struct source *source, const struct row *row,
                       struct text rest);
 
+/* An error where a group has more than so many parameters, or one twice. */
+void rows_parameters(const struct part *part, size_t most);
+
 /* An error where a paragraph before has the same name, and hides this one. */
 void rows_twice(const struct source *source, const struct part *part);
 

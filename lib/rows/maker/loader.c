@@ -251,6 +251,7 @@ void loader_check(struct source *source, struct words *used)
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
         rows_nesting(&source->part[i], false);
+        rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
         for (size_t j = 0; j < source->part[i].count; j++)
             check_row(source, &source->part[i].row[j]);
     }
