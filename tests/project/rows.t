@@ -103,6 +103,7 @@ common/ends.txt|x = get_rows token_embd|s/ ids:/ idss:/|unknown earlier tensor '
 common/ends.txt|x = get_rows token_embd|s/ ids:/:/|'get_rows' has 1 sources, at least 2 and at most 2 are possible
 common/ends.txt|x = get_rows token_embd|s/token_embd/tokn_embd/|unknown GGUF tensor 'tokn_embd': did you mean 'token_embd'?
 qwen3_next.txt|mixed = concat|s/mixed/ixed/|no row reads 'ixed'
+common/ends.txt|if i == layers - 1|s/i == .*/1/|the condition always has the same value
 common/ends.txt|input ids i32|s/i32/i23/|unknown type 'i23': did you mean 'i32'?
 common/ends.txt|input ids i32|s/tokens/tokes/|unknown number 'tokes': did you mean 'tokens'?
 common/ends.txt|expand x|s/expand/expnad/|unknown row 'expnad': did you mean 'expand'?

@@ -342,6 +342,14 @@ static void see_let(struct walk *walk, struct text rest)
     words_add(&walk->names, name);
 }
 
+static void see_condition(struct walk *walk, struct text rest)
+{
+    if (expression_is_constant(rest))
+        row_error(walk->row, "the condition always has the same value");
+    else
+        see_number(walk, rest);
+}
+
 static void see_row(struct walk *walk, struct text word, struct text rest)
 {
     struct text sign = rest;
@@ -349,7 +357,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
     if (text_is(word, "use"))
         see_group(walk, rest);
     else if (text_is(word, "if"))
-        see_number(walk, rest);
+        see_condition(walk, rest);
     else if (text_is(word, "vary"))
         see_number(walk, rest);
     else if (text_is(word, "each")) {
