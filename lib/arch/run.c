@@ -146,12 +146,12 @@ static void run_each(struct mf_arch_run *run, struct mf_code row)
         return; /* they only look at tensors */
     from = mf_arch_take_number(run, &row);
     to = mf_arch_take_number(run, &row);
-    if (!from.known || !to.known) {
+    if (!from.known || !to.known || from.value < 0 ||
+        to.value > MF_ARCH_BLOCKS_MAX) {
         run->unsure = true;
         return;
     }
-    for (int64_t i = from.value;
-         i < to.value && i < MF_ARCH_BLOCKS_MAX && !run->stopped; i++) {
+    for (int64_t i = from.value; i < to.value && !run->stopped; i++) {
         run->block = (uint64_t)i;
         run_rows(run, row);
     }

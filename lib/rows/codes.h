@@ -207,6 +207,8 @@ enum mf_code_piece {
     MF_PIECE_PLUS    /* is added to the number before it */
 };
 
+#define MF_ARGUMENTS_MAX 8 /* of a group */
+
 /* What a name may mean: of several tensors the first that there is. */
 #define MF_NAMING_MEANINGS 3
 

@@ -165,8 +165,6 @@ const struct mf_rows_part *mf_rows_find(const struct mf_rows *rows,
 
 /* ---- groups ---- */
 
-#define MF_ARGUMENTS_MAX 8
-
 /* The arguments of the group whose rows are run. */
 struct mf_frame {
     const struct mf_frame *up;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# hostile_folder.t - tokenizer files that are made to do harm
+# hostile_folder.t - files of a folder that are made to do harm
 #
 # Each is refused with its name and the place, in bounded time and memory.
 #
@@ -75,6 +75,57 @@ for value in '"x"' 4.5 '[4]'; do
         "'num_attention_heads' must be a whole number, not $(
             printf '%s' "$value" | sed "y/\"/'/; s/.4./a list/")"
 done
+
+# ---- tensors that become one, and one that becomes many ----
+
+# experts BLOCKS COUNT FILE: a tensor for one expert of each block, and further
+# ones of block 0, up to that many tensors, of one element each.
+experts() {
+    awk -v blocks="$1" -v count="$2" 'BEGIN {
+        for (i = 0; i < count; i++)
+            printf "%s\"model.layers.%d.block_sparse_moe.experts.%d.w1.weight\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", \
+                i ? "," : "{", i < blocks ? i : 0, i < blocks ? 0 : i, 4 * i, 4 * i + 4
+        print "}" }' >"$work/header"
+    size=$(wc -c <"$work/header")
+    {
+        # shellcheck disable=SC2059 # the format is bytes
+        printf "$(printf '\\%03o\\%03o\\%03o' $((size % 256)) \
+            $((size / 256 % 256)) $((size / 65536)))\\0\\0\\0\\0\\0"
+        cat "$work/header"
+        head -c $((4 * $2)) /dev/zero
+    } >"$3"
+}
+
+mv "$folder/model.safetensors" "$work/kept"
+experts 1000 4000 "$folder/model.safetensors"
+config ', "architectures": ["MixtralForCausalLM"], "num_hidden_layers": 1000,
+    "num_local_experts": 4000, "num_experts_per_tok": 2'
+many() {
+    "$modelfile" convert "$folder" "$work/out.gguf" --names gguf \
+        --max-memory 16M >"$work/o" 2>"$work/e"
+    [ $? -eq 3 ] && grep -q "become one in each block, the folder has 4000" \
+        "$work/e" || cat "$work/e"
+}
+check_empty "memory does not depend on the experts that config.json claims" many
+mv "$work/kept" "$folder/model.safetensors"
+
+# A GGUF file of 192 bytes with a tensor of 1 x 0 x 2^24.
+{
+    printf 'GGUF\3\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0'
+    printf '\24\0\0\0\0\0\0\0general.architecture\10\0\0\0'
+    printf '\5\0\0\0\0\0\0\0llama'
+    printf '\21\0\0\0\0\0\0\0llama.block_count\4\0\0\0\1\0\0\0'
+    printf '\32\0\0\0\0\0\0\0blk.0.ffn_gate_exps.weight\3\0\0\0'
+    printf '\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0'
+    printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+} >"$work/empty.gguf"
+unstacked() {
+    "$modelfile" convert "$work/empty.gguf" "$work/out.safetensors" --names hf \
+        --max-memory 4M >"$work/o" 2>"$work/e"
+    [ $? -eq 3 ] && grep -q "of 0 elements would become 16777216 tensors" \
+        "$work/e" || cat "$work/e"
+}
+check_empty "a tensor without elements does not become 2^24 tensors" unstacked
 
 # ---- tokenizer.json ----
 

@@ -250,6 +250,16 @@ check "compressed weights are refused by name" refused LlamaForCausalLM \
     "compressed by 'fp8'"
 check "a number that is missing is named" refused LlamaForCausalLM \
     's/"hidden_size": [0-9]*,//' "hidden_size"
+# Rows are repeated for 1024 blocks at most: no sum of a part of them.
+layers() {
+    bare LlamaForCausalLM "s/\"num_hidden_layers\": [0-9]*/\"num_hidden_layers\": $1/"
+}
+too_many() {
+    layers 1024 && [ "$(weights bare)" -gt 10000 ] &&
+        layers 1025 && code 3 bare &&
+        grep -q "does not give the tensors of models of 'llama'" "$dir/err"
+}
+check "weights of a part of the layers are not a sum" too_many
 estimated() {
     bare LlamaForCausalLM 's/"torch_dtype": "[a-z0-9]*",//' &&
         [ "$(weights bare)" -gt 10000 ] &&

@@ -37,6 +37,15 @@ not_again() {
         [ -z "$(find "$dir" -maxdepth 1 -name '*.c' -newermt 2002-01-01)" ]
 }
 check "a table that would not change is not written" not_again
+# A comma needs no space after it.
+without_spaces() {
+    cp "$dir/families/llama.txt" "$dir/kept"
+    sed -i '/^ *tensor/s/, /,/g' "$dir/families/llama.txt"
+    cmp -s "$dir/kept" "$dir/families/llama.txt" && echo "nothing was changed"
+    check_rows && same_tables
+    mv "$dir/kept" "$dir/families/llama.txt"
+}
+check_empty "dimensions without spaces between them are the same" without_spaces
 rm -f "$dir"/*.c
 
 # slip FILE SED LINE TEXT: with that change of a line the checker says so there.
@@ -72,10 +81,15 @@ llama.txt|key uint? vocab_size|s/$/ 3/|nothing follows the name of a key: '3'
 llama.txt|need rot ==|s/rot/rto/|unknown key, 'let' or parameter 'rto': did you mean 'rot'?
 llama.txt|need rot ==|s/==/=/|an operator or the end expected before '= head_k'
 llama.txt|need rot ==|s/rot.*/1/|the condition always has the same value
+llama.txt|key uint? vocab_size|s/uint/uint[65536]/|unknown key type 'uint[65536]?'
+llama.txt|need rot ==|s/==.*/> 9223372036854775808/|a number below 2^63 expected before '9223372036854775808'
+llama.txt|need rot ==|s/rot.*/99999999999999999999/|the condition always has the same value
+llama.txt|need rot ==|s/rot/---------------------------------rot/|an expression with fewer brackets expected before
 llama.txt|tensor blk.*.attn_norm|s/tensor/tnesor/|unknown row 'tnesor': did you mean 'tensor'?
 llama.txt|tensor blk.*.attn_norm|s/embd/embd, embd, embd, embd, embd/|a tensor has at most 4 dimensions, not 5
 llama.txt|tensor blk.*.attn_norm|s/embd/embd +/|a name expected at the end
 llama.txt|tensor blk.*.attn_norm|s/attn_norm/atn_norm/|unknown GGUF tensor 'blk.*.atn_norm': did you mean 'blk.*.attn_norm'?
+llama.txt|tensor blk.*.attn_norm|s/embd/embd reshaped/|a comma, 'reshape' or 'optional' expected before 'reshaped'
 llama.txt|use qkv|s/embd, //|group 'qkv' has 4 parameters, not 3
 llama.txt|use gated|s/gated/gatde/|unknown group 'gatde': did you mean 'gated'?
 llama.txt|is(rope|s/is(/si(/|unknown function 'si': did you mean 'is'?
@@ -89,6 +103,7 @@ common/ends.txt|x = get_rows token_embd|s/ ids:/ idss:/|unknown earlier tensor '
 common/ends.txt|x = get_rows token_embd|s/ ids:/:/|'get_rows' has 1 sources, at least 2 and at most 2 are possible
 common/ends.txt|x = get_rows token_embd|s/token_embd/tokn_embd/|unknown GGUF tensor 'tokn_embd': did you mean 'token_embd'?
 qwen3_next.txt|mixed = concat|s/mixed/ixed/|no row reads 'ixed'
+common/ends.txt|if i == layers - 1|s/i == .*/1/|the condition always has the same value
 common/ends.txt|input ids i32|s/i32/i23/|unknown type 'i23': did you mean 'i32'?
 common/ends.txt|input ids i32|s/tokens/tokes/|unknown number 'tokes': did you mean 'tokens'?
 common/ends.txt|expand x|s/expand/expnad/|unknown row 'expnad': did you mean 'expand'?
@@ -107,12 +122,17 @@ common/text_models.txt|first(hidden_size|s/first(/frist(/|unknown function 'fris
 apertus.txt|*.act_fn.|s/: drop/: dorp/|unknown step 'dorp': did you mean 'drop'?
 apertus.txt|*.act_fn.|s/eps}/eps/|'}' is missing in
 common/attention.txt|tensor *q_proj.{|s/permute q_heads/permute/|'permute' has 0 numbers, at least 1 and at most 1 are possible
+apertus.txt|*.act_fn.|s/ : drop/ below 3 from 1 : drop/|'from' comes before 'below', and once
+apertus.txt|*.act_fn.|s/ : drop/ at [1] at [0] : drop/|'at' comes before 'at', and once
+mimo.txt|rename model.mtp|s/rename.*/type f32 *.norm from 1/|rows about types have no range: 'from 1'
 common/text_models.txt|rename *e_score|s/correction\.bias/$.bias/|'$' in '*e_score_$.bias' is nothing in
 llama.txt|tensors llama arcee|s/arcee/arcees/|unknown family 'arcees'
 common/text_models.txt|field head_dim attention|s/key_length/key_lenght/|unknown loader key 'attention.key_lenght': did you mean 'attention.key_length'?
 common/text_models.txt|field head_dim attention|s/head_dim/haed_dim/|unknown field of config.json 'haed_dim': did you mean 'head_dim'?
 common/text_models.txt|field head_dim attention|s/field/feild/|unknown row 'feild': did you mean 'field'?
 llama.txt|restore nanbeige|s/nanbeige/nanbiege/|unknown architecture 'nanbiege'
+olmo.txt|default rope_theta 10000.0|s/0\.0/0.0.1/|the end of a number expected before '.1'
+olmo.txt|default rope_theta 10000.0|s/\.0/e/|the end of a number expected before 'e'
 olmo.txt|default rope_theta 10000.0|s/default/defualt/|unknown row 'defualt': did you mean 'default'?
 names/1-tensors.txt|tensor token_types|s/token_types/token_embd/|tensor 'token_embd' is there twice
 names/1-tensors.txt|tensor token_types|s/f32/f23/|unknown tensor flag 'f23': did you mean 'f32'?
@@ -136,6 +156,40 @@ names/3-archs.txt|    without pos_embd|s/pos/pso/|unknown tensor 'pso_embd': did
 names/3-archs.txt|    without pos_embd|s/without/wihtout/|unknown row 'wihtout': did you mean 'without'?
 names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|unknown tensor 'hc_atn_norm': did you mean 'hc_attn_norm'?
 SLIPS
+
+# Files that say nothing, or that a text ends in.
+slip xverse.txt d 1 "a section is missing"
+slip xverse.txt 's/use rms/use \x00 rms/' "$(line xverse.txt "use rms")" \
+    "a NUL in the text"
+
+# More than a row, or a call of a group, has room for.
+skip="    skip $(seq -s ' ' 256)"
+slip xverse.txt "s/^tensors xverse/&\n$skip/" \
+    $(($(line xverse.txt "tensors xverse") + 1)) \
+    "it is too long: 256 parts or bytes, at most 255 are possible"
+end=$(($(wc -l <"$dir/families/xverse.txt") + 2))
+slip xverse.txt '$a\section loader\ngroup nine a b c d e f g h i' $end \
+    "a group has at most 8 parameters here"
+slip xverse.txt '$a\section convert\ngroup one vocab_size' $end \
+    "a group has at most 0 parameters here"
+slip xverse.txt '$a\section loader\ngroup two a a' $end \
+    "parameter 'a' is there twice"
+
+# What would not end.
+end=$(($(wc -l <"$dir/families/xverse.txt") + 5))
+while IFS='|' read -r section head row back; do
+    slip xverse.txt "\$a\\section $section\n$head\n    $row\n$back\n    ${row%% *} ${head##* }" \
+        $((end)) "'${head##* }' uses this paragraph, which would not end"
+done <<'CYCLES'
+loader|group one|use two|group two
+loader|arch one|like two|arch two
+graph|group one|use two|group two
+convert|group one|use two|group two
+convert|family one|use two|family two
+restore|group one|use two|group two
+CYCLES
+slip mpt.txt 's/^graph mpt.*/&\n    like mpt/' \
+    $(($(line mpt.txt "graph mpt") + 1)) "'mpt' uses this paragraph"
 
 # What nothing uses.
 end=$(($(wc -l <"$dir/families/xverse.txt") + 2))

@@ -247,7 +247,8 @@ static enum mf_status meet(struct mf_tensor_work *work, struct stop *stop)
 }
 
 /* Each place of the first dimension as a tensor; its number is one more number
- * of the name. */
+ * of the name.  A tensor without elements takes no byte of a file, however many
+ * it would become. */
 static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
                               const struct mf_tensor_step *step)
 {
@@ -260,6 +261,13 @@ static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
     stop->gone = true;
     if (node->rank < 2 || match.digits_count == MF_GLOB_PARTS)
         return refuse(work, stop);
+    if (node->count == 0 || node->dim[0] > MF_RECIPE_LIST)
+        return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' of %" PRIu64
+                       " elements would become %" PRIu64
+                       " tensors; at most %d, none of them empty, are possible",
+                       mf_quote(mf_tensor_name_text(stop->name)).text,
+                       node->count, node->dim[0], MF_RECIPE_LIST);
     match.digits[match.digits_count++].at = digits;
     for (; slice.from < node->dim[0] && status == MF_OK; slice.from++) {
         const struct mf_derived *part =

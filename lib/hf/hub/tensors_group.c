@@ -13,6 +13,26 @@ static size_t bucket_of(size_t row, int64_t block)
     return ((size_t)(block + 1) * 31 + row) % MF_GROUP_BUCKETS;
 }
 
+/* Each place of a group is for a part of a tensor, of which MF_TENSOR_LIST are
+ * made of one at most.  More places than there can be parts stay empty, and
+ * would only take memory: a number of experts is a claim of config.json. */
+static bool may_open(struct mf_tensor_work *work, size_t total)
+{
+    const struct mf_lora *adapter = work->hub->adapter;
+    const struct mf_model *model =
+        adapter ? adapter->model : work->hub->recipe->model;
+    size_t tensors = model->index.tensor_count;
+
+    if (work->places + total <= (uint64_t)tensors * MF_TENSOR_LIST)
+        return true;
+    mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+            "'%s': %zu tensors like '%s' become one in each block, the folder "
+            "has %zu tensors",
+            mf_recipe_file(work->hub->recipe), total,
+            mf_quote(mf_tensor_name_text(&work->name)).text, tensors);
+    return false;
+}
+
 static struct mf_tensor_group *
 open_group(struct mf_tensor_work *work, size_t row, int64_t block, size_t total)
 {
@@ -20,6 +40,8 @@ open_group(struct mf_tensor_work *work, size_t row, int64_t block, size_t total)
     struct mf_tensor_group *group = work->spare;
     size_t size = sizeof(*group) + total * sizeof(group->node[0]);
 
+    if (!may_open(work, total))
+        return NULL;
     if (group && group->total == total)
         work->spare = group->next;
     else
@@ -33,6 +55,7 @@ open_group(struct mf_tensor_work *work, size_t row, int64_t block, size_t total)
     group->next = *bucket;
     *bucket = group;
     work->waiting++;
+    work->places += total;
     return group;
 }
 
@@ -46,6 +69,7 @@ static void unlink_group(struct mf_tensor_work *work,
         at = &(*at)->next;
     *at = group->next;
     work->waiting--;
+    work->places -= group->total;
 }
 
 enum mf_status mf_group_put(struct mf_tensor_work *work, size_t row,

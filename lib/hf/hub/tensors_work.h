@@ -45,8 +45,9 @@ struct mf_tensor_work {
     uint32_t *order; /* of the model's tensors */
     size_t order_count;
     struct mf_tensor_group *group[MF_GROUP_BUCKETS], *spare;
-    size_t waiting; /* groups */
-    uint8_t *qkv;   /* of each block: which parts of it the folder has */
+    size_t waiting;  /* groups */
+    uint64_t places; /* in them */
+    uint8_t *qkv;    /* of each block: which parts of it the folder has */
     uint64_t expert_sum, expert_tensors;
 };
 

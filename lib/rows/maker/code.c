@@ -4,7 +4,6 @@
  */
 #include "lib/rows/maker/code.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,25 +20,27 @@ static void add_byte(struct bytes *bytes, size_t value)
     bytes->at[bytes->size++] = (unsigned char)value;
 }
 
-/* More than a byte, two, or three can say is more than any row has. */
-static void expect_at_most(size_t value, size_t most)
+/* More than a byte, two, or three can say is more than any row needs. */
+static void expect_at_most(const struct program *program, size_t value,
+                           size_t most)
 {
     if (value <= most)
         return;
-    fprintf(stderr, "rows: %zu is too much for what it is written into\n",
-            value);
+    row_error(program->row,
+              "it is too long: %zu parts or bytes, at most %zu are possible",
+              value, most);
     exit(2);
 }
 
 void put_byte(struct writing *to, size_t value)
 {
-    expect_at_most(value, 0xff);
+    expect_at_most(to->program, value, 0xff);
     add_byte(&to->program->code, value);
 }
 
 void put_two(struct writing *to, size_t value)
 {
-    expect_at_most(value, 0xffff);
+    expect_at_most(to->program, value, 0xffff);
     add_byte(&to->program->code, value & 0xff);
     add_byte(&to->program->code, value >> 8);
 }
@@ -52,7 +53,7 @@ size_t begin_byte(struct writing *to)
 
 void end_byte(struct writing *to, size_t begun, size_t value)
 {
-    expect_at_most(value, 0xff);
+    expect_at_most(to->program, value, 0xff);
     to->program->code.at[begun] = (unsigned char)value;
 }
 
@@ -64,7 +65,7 @@ size_t begin_size(struct writing *to)
 
 static void set_size(struct writing *to, size_t begun, size_t size)
 {
-    expect_at_most(size, 0xffff);
+    expect_at_most(to->program, size, 0xffff);
     to->program->code.at[begun - 2] = (unsigned char)(size & 0xff);
     to->program->code.at[begun - 1] = (unsigned char)(size >> 8);
 }
@@ -84,7 +85,7 @@ size_t text_place(struct program *program, struct text text)
     program->place =
         take_memory(program->place, (at + 1) * sizeof(*program->place));
     program->place[at] = program->texts.size;
-    expect_at_most(text.size, 0xffff);
+    expect_at_most(program, text.size, 0xffff);
     add_byte(&program->texts, text.size & 0xff);
     add_byte(&program->texts, text.size >> 8);
     for (size_t i = 0; i < text.size; i++)
@@ -97,7 +98,7 @@ void put_text(struct writing *to, struct text text)
 {
     size_t place = text_place(to->program, text);
 
-    expect_at_most(place, 0xffffff);
+    expect_at_most(to->program, place, 0xffffff);
     put_two(to, place & 0xffff);
     put_byte(to, place >> 16);
 }

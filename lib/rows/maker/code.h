@@ -15,6 +15,7 @@ struct bytes {
 /* All paragraphs of a language. */
 struct program {
     const struct source *source;
+    const struct row *row; /* that is written */
     struct bytes code, texts;
     struct words known; /* texts, in their order */
     size_t *place;      /* of each */

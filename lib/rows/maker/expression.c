@@ -10,7 +10,12 @@
 
 /* ---- operators ---- */
 
-static struct node *signed_value(struct parser *parser)
+/* More than any row has; the library's stack is small. */
+#define DEPTH 32
+
+static struct node *signed_value(struct parser *parser);
+
+static struct node *after_signs(struct parser *parser)
 {
     struct node *node;
 
@@ -22,6 +27,17 @@ static struct node *signed_value(struct parser *parser)
     return parser->of->json && parse_sign(parser, "**")
                ? parse_two(MF_IS_POWER, node, signed_value(parser))
                : node;
+}
+
+static struct node *signed_value(struct parser *parser)
+{
+    struct node *node;
+
+    if (++parser->depth > DEPTH)
+        parse_fail(parser, "an expression with fewer brackets");
+    node = parser->failed ? parse_node(MF_IS_NULL, NULL) : after_signs(parser);
+    parser->depth--;
+    return node;
 }
 
 struct operator
@@ -161,16 +177,13 @@ bool expression_check(struct expression *expression, struct text text)
     return false;
 }
 
-bool expression_is_constant(struct text text, long *value)
+bool expression_is_constant(struct text text)
 {
     text = trimmed(text);
-    *value = text_is(text, "true");
-    if (*value || text_is(text, "false"))
+    if (text_is(text, "true") || text_is(text, "false"))
         return true;
-    for (size_t i = 0; i < text.size; i++) {
+    for (size_t i = 0; i < text.size; i++)
         if (!parse_is_digit(text.at[i]))
             return false;
-        *value = *value * 10 + (text.at[i] - '0');
-    }
     return text.size > 0;
 }

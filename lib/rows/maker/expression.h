@@ -63,8 +63,8 @@ struct node *expression_take(struct expression *expression, struct text *text);
 /* The whole text is one. */
 bool expression_check(struct expression *expression, struct text text);
 
-/* Whether the text is an expression whose value does not depend on anything;
- * *value: of a whole number, or of true and false. */
-bool expression_is_constant(struct text text, long *value);
+/* Whether the text is a whole number, true or false: its value does not depend
+ * on anything. */
+bool expression_is_constant(struct text text);
 
 #endif

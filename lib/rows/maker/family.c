@@ -171,9 +171,7 @@ static void see_whole(struct check *check, const struct row *row,
 static void see_condition(struct check *check, const struct row *row,
                           struct text rest)
 {
-    long value;
-
-    if (expression_is_constant(rest, &value))
+    if (expression_is_constant(rest))
         row_error(row, "the condition always has the same value");
     else
         see_whole(check, row, rest);
@@ -426,9 +424,11 @@ void family_check(struct source *source, const struct source *loader,
     family_check_heads(source, loader);
     for (size_t i = 0; i < source->count; i++) {
         rows_nesting(&source->part[i], true);
+        rows_parameters(&source->part[i], 0);
         if (!text_is(source->part[i].kind, "group"))
             check_part(&check, &source->part[i]);
     }
+    rows_cycles(source);
     for (size_t i = 0; i < source->count && row_errors == 0; i++)
         check_unused(&check, &source->part[i]);
 }

@@ -79,24 +79,38 @@ static void check_template(const struct check *check, struct text name,
 
 /* ---- where ---- */
 
+static void check_except(const struct check *check, struct text patterns)
+{
+    if (patterns.size == 0)
+        row_error(check->row, "a pattern follows 'except'");
+    while (patterns.size > 0)
+        check_pattern(check, take_word(&patterns));
+}
+
+/* Each at most once, in this order: so they are written. */
 static void check_where(const struct check *check, struct text text)
 {
+    static const char *const words[] = { "from", "below", "at", "except",
+                                         NULL };
+    size_t next = 0;
+
     while (text.size > 0) {
         struct text word = take_word(&text);
+        size_t at = list_find(words, word);
 
-        if (text_is(word, "except")) {
-            if (text.size == 0)
-                row_error(check->row, "a pattern follows 'except'");
-            while (text.size > 0)
-                check_pattern(check, take_word(&text));
-            return;
-        }
-        if (!text_is(word, "from") && !text_is(word, "below") &&
-            !text_is(word, "at")) {
+        if (!words[at]) {
             row_error(check->row,
                       "'from', 'below', 'at' or 'except' expected, "
                       "not '%.*s'",
                       (int)word.size, word.at);
+            return;
+        }
+        if (at < next)
+            row_error(check->row, "'%s' comes before '%s', and once", words[at],
+                      words[next - 1]);
+        next = at + 1;
+        if (!words[next]) {
+            check_except(check, text);
             return;
         }
         check->see(check->user, check->row, &text);
@@ -215,8 +229,10 @@ static void check_type(const struct check *check, struct text rest)
         row_unknown_of(check->row, type, "tensor type", family_tensor_types);
     if (rest.size == 0)
         row_error(check->row, "a pattern is missing");
-    while (rest.size > 0)
-        check_pattern(check, take_word(&rest));
+    for (; rest.size > 0; check_pattern(check, take_word(&rest)))
+        if (family_is_range(rest))
+            row_error(check->row, "rows about types have no range: '%.*s'",
+                      (int)rest.size, rest.at);
 }
 
 bool family_tensor_row(const struct row *row, struct text word,

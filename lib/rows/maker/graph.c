@@ -342,6 +342,14 @@ static void see_let(struct walk *walk, struct text rest)
     words_add(&walk->names, name);
 }
 
+static void see_condition(struct walk *walk, struct text rest)
+{
+    if (expression_is_constant(rest))
+        row_error(walk->row, "the condition always has the same value");
+    else
+        see_number(walk, rest);
+}
+
 static void see_row(struct walk *walk, struct text word, struct text rest)
 {
     struct text sign = rest;
@@ -349,7 +357,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
     if (text_is(word, "use"))
         see_group(walk, rest);
     else if (text_is(word, "if"))
-        see_number(walk, rest);
+        see_condition(walk, rest);
     else if (text_is(word, "vary"))
         see_number(walk, rest);
     else if (text_is(word, "each")) {
@@ -378,10 +386,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
 
 static void walk_part(struct walk *walk, const struct part *part)
 {
-    if (++walk->depth > 16) {
-        row_error(&part->head, "groups use each other");
-        return;
-    }
+    walk->depth++;
     for (size_t i = 0; i < part->count && row_errors < 20; i++) {
         struct text rest = text_of(part->row[i].text), word = take_word(&rest);
 
@@ -458,7 +463,10 @@ void graph_check(struct source *source, const struct source *loader,
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
         rows_nesting(&source->part[i], false);
+        rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
     }
+    if (rows_cycles(source))
+        return;
     for (size_t i = 0; i < source->count; i++)
         if (text_is(source->part[i].kind, "graph"))
             check_graph(&walk, &source->part[i], loader);

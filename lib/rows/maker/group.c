@@ -4,6 +4,7 @@
  */
 #include "lib/rows/maker/group.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static size_t count_items(struct text list)
@@ -107,6 +108,24 @@ size_t rows_parameter(const struct part *part, struct text name)
     return 0;
 }
 
+void rows_parameters(const struct part *part, size_t most)
+{
+    struct text list = parameters(part);
+    size_t count = count_words(list);
+
+    if (!text_is(part->kind, "group"))
+        return;
+    if (count > most)
+        row_error(&part->head, "a group has at most %zu parameters here", most);
+    for (size_t at = 1; list.size > 0; at++) {
+        struct text name = take_word(&list);
+
+        if (rows_parameter(part, name) != at)
+            row_error(&part->head, "parameter '%.*s' is there twice",
+                      (int)name.size, name.at);
+    }
+}
+
 static bool has_word(struct text words, struct text word)
 {
     while (words.size > 0)
@@ -125,6 +144,60 @@ struct part *rows_used(const struct source *source, struct text kind,
             has_word(source->part[i].words, name))
             part = &source->part[i];
     return part;
+}
+
+/* ---- paragraphs that use each other ---- */
+
+/* What rows of the paragraph are followed by, if they are `use` or `like`. */
+static const struct part *next_part(const struct source *source,
+                                    const struct part *part,
+                                    const struct row *row)
+{
+    struct text rest = text_of(row->text), word = take_word(&rest);
+
+    if (text_is(word, "use") || text_is(word, "use?"))
+        return rows_used(source, part->kind, take_word(&rest));
+    for (size_t i = 0; i < source->count && text_is(word, "like"); i++)
+        if (text_same(source->part[i].kind, part->kind) &&
+            text_same(source->part[i].name, rest))
+            return &source->part[i];
+    return NULL;
+}
+
+enum visited { NEVER, OPEN, DONE };
+
+static void find_cycles(const struct source *source, const struct part *part,
+                        unsigned char *visited)
+{
+    size_t at = (size_t)(part - source->part);
+
+    visited[at] = OPEN;
+    for (size_t i = 0; i < part->count; i++) {
+        const struct row *row = &part->row[i];
+        const struct part *next = next_part(source, part, row);
+
+        if (!next)
+            continue;
+        if (visited[next - source->part] == OPEN)
+            row_error(row, "'%.*s' uses this paragraph, which would not end",
+                      (int)next->name.size, next->name.at);
+        else if (visited[next - source->part] == NEVER)
+            find_cycles(source, next, visited);
+    }
+    visited[at] = DONE;
+}
+
+bool rows_cycles(const struct source *source)
+{
+    unsigned char *visited = take_memory(NULL, source->count);
+    int errors = row_errors;
+
+    memset(visited, NEVER, source->count);
+    for (size_t i = 0; i < source->count; i++)
+        if (visited[i] == NEVER)
+            find_cycles(source, &source->part[i], visited);
+    free(visited);
+    return row_errors > errors;
 }
 
 /* A paragraph that comes first hides another one of its name. */

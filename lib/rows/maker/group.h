@@ -12,6 +12,9 @@
 struct part *rows_use(const struct source *source, const struct row *row,
                       struct text rest);
 
+/* An error where a group has more than so many parameters, or one twice. */
+void rows_parameters(const struct part *part, size_t most);
+
 /* An error where a paragraph before has the same name, and hides this one. */
 void rows_twice(const struct source *source, const struct part *part);
 
@@ -26,6 +29,10 @@ size_t rows_parameter(const struct part *part, struct text name);
  * another one of the kind; NULL: there is none. */
 struct part *rows_used(const struct source *source, struct text kind,
                        struct text name);
+
+/* An error for each row by which paragraphs use each other, or one itself: it
+ * would be run without end.  Whether there is one. */
+bool rows_cycles(const struct source *source);
 
 /* Whether `if`, `else`, `end` and `each` match; elif: it is a word of
  * the language. */

@@ -65,11 +65,14 @@ static bool take_sign(struct text *text, char sign)
     return there;
 }
 
+/* At most 0xffff, as many as two bytes of a row can say: what is left is not
+ * the rest of a type. */
 static size_t take_count(struct text *text)
 {
     size_t count = 0;
 
-    while (text->size > 0 && *text->at >= '0' && *text->at <= '9') {
+    while (text->size > 0 && *text->at >= '0' && *text->at <= '9' &&
+           count * 10 + (size_t)(*text->at - '0') <= 0xffff) {
         count = count * 10 + (size_t)(*text->at++ - '0');
         text->size--;
     }
@@ -142,7 +145,7 @@ static void check_let(const struct row *row, struct text rest)
 static void check_tensor(const struct row *row, struct text rest)
 {
     struct expression expression = expression_of(row);
-    struct text name = take_word(&rest), word;
+    struct text name = take_word(&rest), word, after;
     size_t count = 0;
 
     if (name.size == 0)
@@ -161,8 +164,9 @@ static void check_tensor(const struct row *row, struct text rest)
     } while (true);
     if (count > 4)
         row_error(row, "a tensor has at most 4 dimensions, not %zu", count);
-    if (text_begins(rest, "reshape"))
-        take_word(&rest);
+    after = rest;
+    if (text_is(take_word(&after), "reshape"))
+        rest = after;
     if (rest.size == 0)
         return;
     word = take_word(&rest);
@@ -213,9 +217,7 @@ static void check_like(const struct source *source, const struct row *row,
 
 static void check_condition(const struct row *row, struct text rest)
 {
-    long value;
-
-    if (expression_is_constant(rest, &value))
+    if (expression_is_constant(rest))
         row_error(row, "the condition always has the same value");
     else
         check_expression(row, rest);
@@ -249,9 +251,11 @@ void loader_check(struct source *source, struct words *used)
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
         rows_nesting(&source->part[i], false);
+        rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
         for (size_t j = 0; j < source->part[i].count; j++)
             check_row(source, &source->part[i].row[j]);
     }
+    rows_cycles(source);
     if (row_errors == 0)
         loader_check_names(source, used);
 }

@@ -14,6 +14,15 @@ static void put_type(struct writing *to, struct text text)
     put_two(to, type.most);
 }
 
+/* A space need not follow it. */
+static bool take_comma(struct text *rest)
+{
+    if (!text_begins(*rest, ","))
+        return false;
+    *rest = (struct text){ rest->at + 1, rest->size - 1 };
+    return true;
+}
+
 /* "NAME DIMENSION, ... [reshape] [optional EXPRESSION]" */
 static void put_tensor(struct writing *to, struct text rest, size_t flags)
 {
@@ -25,10 +34,7 @@ static void put_tensor(struct writing *to, struct text rest, size_t flags)
     do {
         put_expression(to, &rest);
         count++;
-        if (!text_begins(rest, ","))
-            break;
-        take_word(&rest);
-    } while (rest.size > 0);
+    } while (take_comma(&rest));
     end_byte(to, dimensions, count);
     if (text_begins(rest, "reshape")) {
         flags |= MF_TENSOR_RESHAPE;

@@ -63,8 +63,7 @@ bool parse_sign(struct parser *parser, const char *sign)
     return true;
 }
 
-/* The first error ends the expression. */
-static void parse_fail(struct parser *parser, const char *wanted)
+void parse_fail(struct parser *parser, const char *wanted)
 {
     struct text rest = parser->rest;
     int size = rest.size > 24 ? 24 : (int)rest.size;
@@ -238,26 +237,62 @@ static struct node *call(struct parser *parser, struct text name)
 
 /* ---- values ---- */
 
+static size_t digits_of(struct text text)
+{
+    size_t size = 0;
+
+    while (size < text.size && parse_is_digit(text.at[size]))
+        size++;
+    return size;
+}
+
+/* What follows the digits of a number with a fraction or an exponent: ".5",
+ * "e-05", or nothing. */
+static size_t fraction_of(struct text text)
+{
+    struct text rest = text;
+    size_t size = 0, digits;
+
+    for (const char *sign = ".e"; *sign; sign++) {
+        rest = (struct text){ text.at + size, text.size - size };
+        if (rest.size < 2 || *rest.at != *sign)
+            continue;
+        digits =
+            *sign == 'e' && (rest.at[1] == '-' || rest.at[1] == '+') ? 2 : 1;
+        rest = (struct text){ rest.at + digits, rest.size - digits };
+        if (digits_of(rest) > 0)
+            size += digits + digits_of(rest);
+    }
+    return size;
+}
+
+static bool fits(struct text digits)
+{
+    long long value = 0;
+
+    for (size_t i = 0; i < digits.size; i++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digits.at[i] - '0', &value))
+            return false;
+    return true;
+}
+
 static struct node *number(struct parser *parser)
 {
-    const char *more = parser->of->json ? ".e" : "";
-    struct text text = { parser->rest.at, 0 };
-    bool real = false;
+    struct text text = { parser->rest.at, digits_of(parser->rest) };
+    size_t more = 0;
 
-    while (text.size < parser->rest.size) {
-        char c = text.at[text.size];
-        bool sign = text.size > 0 && (c == '-' || c == '+') &&
-                    text.at[text.size - 1] == 'e';
-
-        if (!parse_is_digit(c) && !(c && strchr(more, c)) && !sign)
-            break;
-        real = real || !parse_is_digit(c);
-        text.size++;
-    }
-    parse_skip(parser, text.size);
-    if (parser->rest.size > 0 && parse_is_in_name(parser, *parser->rest.at))
+    if (!fits(text))
+        parse_fail(parser, "a number below 2^63");
+    parse_skip(parser, parser->failed ? 0 : text.size);
+    if (parser->of->json)
+        more = fraction_of(parser->rest);
+    text.size += more;
+    parse_skip(parser, more);
+    if (parser->rest.size > 0 &&
+        (parse_is_in_name(parser, *parser->rest.at) || *parser->rest.at == '.'))
         parse_fail(parser, "the end of a number");
-    return parse_text(real ? MF_IS_REAL : MF_IS_NUMBER, text);
+    return parse_text(more > 0 ? MF_IS_REAL : MF_IS_NUMBER, text);
 }
 
 static struct node *quoted(struct parser *parser)

@@ -11,6 +11,7 @@ struct parser {
     struct expression *of;
     struct text rest;
     bool failed;
+    unsigned depth; /* of brackets and signs that are open */
 };
 
 /* ---- expression.c ---- */
@@ -31,6 +32,9 @@ struct node *parse_two(enum mf_code_kind kind, struct node *a, struct node *b);
 struct text parse_since(const struct parser *parser, const char *start);
 
 void parse_skip(struct parser *parser, size_t size);
+
+/* The first error ends the expression. */
+void parse_fail(struct parser *parser, const char *wanted);
 void parse_spaces(struct parser *parser);
 
 /* Takes the sign if it is next; parse_expect: it is an error if it is not. */

@@ -206,7 +206,7 @@ static void put_rows(struct writing *to, struct rows *rows)
         if (text_is(word, "end") || text_is(word, "else") ||
             text_is(word, "elif"))
             return;
-        rows->at++;
+        to->program->row = &rows->part->row[rows->at++];
         put_one(to, rows, word, rest);
     }
 }

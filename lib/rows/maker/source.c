@@ -104,6 +104,18 @@ void row_unknown_of(const struct row *row, struct text word, const char *what,
 
 /* ---- files ---- */
 
+/* A text would end at a NUL, and all that follows it would be left out. */
+static void refuse_nul(const char *path, const char *text, size_t size)
+{
+    struct row row = { path, 1, "" };
+
+    if (strlen(text) == size)
+        return;
+    for (; *text; text++)
+        row.line += *text == '\n';
+    row_error(&row, "a NUL in the text");
+}
+
 static char *load(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -121,6 +133,7 @@ static char *load(const char *path)
     }
     fclose(file);
     text[size] = 0;
+    refuse_nul(path, text, size);
     return text;
 }
 
@@ -267,7 +280,7 @@ void source_read_text(struct source *const *sources, const char *file,
 {
     struct reading reading = { .sources = sources, .row.file = file };
     bool goes_on = false;
-    int number = 0;
+    int number = 0, errors = row_errors;
 
     if (!sources[0]->language->sections)
         reading.source = sources[0];
@@ -290,6 +303,8 @@ void source_read_text(struct source *const *sources, const char *file,
     }
     if (goes_on)
         row_error(&reading.row, "the last line goes on in none");
+    if (!reading.source && row_errors == errors)
+        row_error(&(struct row){ file, 1, "" }, "a section is missing");
 }
 
 struct part *source_find(const struct source *source, const char *kind,

@@ -77,6 +77,7 @@ static void put_parts(FILE *out, struct writing *to)
     for (size_t i = 0; i < source->count; i++) {
         const struct part *part = &source->part[i];
 
+        to->program->row = &part->head;
         fprintf(out, "    { MF_ROWS_%.*s, %zu, %zu, %zu },\n",
                 (int)part->kind.size, part->kind.at,
                 text_place(to->program, part->words), to->program->begin[i],
