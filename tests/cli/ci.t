@@ -257,24 +257,28 @@ check "several files have a total" total
 # ---- reports in files
 
 reports() {
-    rm -f r.sarif r.xml
+    rm -f r.sarif r.xml r.json
     v models/overlap.gguf good.gguf
     cp out text
-    says 1 "1 error" --sarif r.sarif --junit r.xml models/overlap.gguf \
-        good.gguf || return 1
+    says 1 "1 error" --sarif r.sarif --junit r.xml --codequality r.json \
+        models/overlap.gguf good.gguf || return 1
     cmp out text || return 1
     v --format sarif models/overlap.gguf good.gguf
     cmp out r.sarif || return 1
     v --format junit models/overlap.gguf good.gguf
     cmp out r.xml || return 1
+    v --format codequality models/overlap.gguf good.gguf
+    cmp out r.json || return 1
     v --json models/overlap.gguf good.gguf
     sed 's/"run":.*//' out >json
-    v --json --sarif r.sarif --junit r.xml models/overlap.gguf good.gguf
+    v --json --sarif r.sarif --junit r.xml --codequality r.json \
+        models/overlap.gguf good.gguf
     sed 's/"run":.*//' out | cmp - json || return 1
     v --format junit --sarif r.sarif good.gguf
     grep -q testsuites out && grep -q '"results":\[\]' r.sarif
 }
-check "--sarif and --junit write what --format prints, next to the text" reports
+check "--sarif, --junit and --codequality write what --format prints, next to the text" \
+    reports
 
 # refused CODE TEXT FILE ARGUMENT...: and the file stays as it is.
 refused() {
@@ -301,6 +305,8 @@ guarded() {
     refused 2 "which is read" rules --config rules --junit ./rules good.gguf ||
         return 1
     says 2 "would replace" --sarif new --junit new good.gguf || return 1
+    says 2 "would replace" --sarif a --junit new --codequality new good.gguf &&
+        [ ! -e a ] && [ ! -e new ] || return 1
     says 2 "needs the name of a file" --sarif - good.gguf || return 1
     says 4 "is a directory" --sarif models good.gguf || return 1
     mkdir -p folder
@@ -312,6 +318,22 @@ guarded() {
     says 4 "No such file or directory" --sarif nowhere/x good.gguf
 }
 check "a report replaces an earlier report, and nothing else" guarded
+
+# One without findings is a list with nothing in it; other lists are not ours.
+guarded_list() {
+    rm -f q.json
+    for file in good.gguf models/overlap.gguf models/overlap.gguf good.gguf; do
+        v --codequality q.json --ignore MODEL-UNKNOWN "$file"
+        [ "$code" -le 1 ] || return 1
+    done
+    [ "$(cat q.json)" = "[]" ] || return 1
+    for text in '[]' '[{"check_nam":1}]' '[{"name":"model"}]' ' [{"check_name":""}]'; do
+        printf '%s' "$text" >list.json
+        refused 4 "exists and is not an earlier report" list.json \
+            --codequality list.json good.gguf || return 1
+    done
+}
+check "nor does a list replace another list" guarded_list
 
 to_itself() {
     : >both

@@ -152,6 +152,7 @@ each <<END
 0 validate $f/good-hf-llama $f/good-tokens-spm.gguf
 1 validate --format sarif --data $f/bad-data-nan.gguf $f/bad-template-code.gguf
 1 validate --format junit $f/bad-hf-tokens $f/bad-index-path
+1 validate --format codequality $f/bad-hf-tokens $f/bad-index-path
 0 validate --baseline baseline $f/bad-overlap.gguf
 0 validate --coverage --for llama.cpp $f/good-moe.gguf
 0 validate --rules

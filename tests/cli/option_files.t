@@ -62,7 +62,7 @@ echo '{"general.author": "a"}' >"$work/metadata"
 check "--metadata" kept "$work/metadata" \
     convert "$folder" OUT --to gguf --force --metadata "$work/metadata"
 : >"$work/empty"
-for report in --sarif --junit; do
+for report in --sarif --junit --codequality; do
     check "--config and $report" kept "$work/empty" \
         validate "$small" --config "$work/empty" $report OUT
     check "--baseline and $report" kept "$work/empty" \
@@ -71,8 +71,8 @@ done
 
 # A new option of this kind needs a line above.  Others write, are read by a
 # command that writes nothing, or are tested elsewhere (--imatrix).
-known="--baseline --check --config --imatrix --junit --metadata --outfile \
---sarif --statement --tensor-type-file"
+known="--baseline --check --codequality --config --imatrix --junit --metadata \
+--outfile --sarif --statement --tensor-type-file"
 all() {
     grep -rhoE 'OPTION_(TEXT|LIST)\("--[a-z-]+", "FILE"' cli/commands |
         sed 's/.*"\(--[^"]*\)", .*/\1/' | sort -u >"$work/found"

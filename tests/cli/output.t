@@ -40,6 +40,7 @@ validate kept.gguf
 validate --data kept.gguf
 validate --format sarif kept.gguf
 validate --format junit kept.gguf
+validate --format codequality kept.gguf
 validate --rules
 validate --explain TENSOR-OVERLAP
 hash kept.gguf

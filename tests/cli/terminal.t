@@ -84,6 +84,7 @@ model=$odd.safetensors
 for words in "detect" "info" "tensors info" "tensors stats" "meta list" \
     "meta list --full" "validate" "hash" "hash --algo sha256" \
     "hash --duplicates" "validate --format junit" "validate --format sarif" \
+    "validate --format codequality" \
     "detect --json" "info --json" "tensors --json" "meta list --json --full" \
     "validate --json" "hash --json" "plan" "plan --json" "plan --fit 1G"; do
     # shellcheck disable=SC2086 # the words of a command

@@ -561,7 +561,7 @@ in_shard() {
     grep -q "\"uri\":\"$shard\"},\"region\":{\"byteOffset\":107}" "$dir/out" ||
         return 1
     "$modelfile" validate --quiet --format junit "$index" >"$dir/out"
-    grep -q "classname=\"$shard\" name=\"ST-INDEX-SHARD\"" "$dir/out" || return 1
+    grep -q "classname=\"$shard\" name=\"ST-INDEX-SHARD 'norm.weight'\"" "$dir/out" || return 1
     "$modelfile" validate --quiet --json "$index" >"$dir/out"
     grep -q "\"path\":\"$shard\"" "$dir/out"
 }

@@ -94,85 +94,10 @@ static bool set(struct run *run, struct buffer *buffer, const char *text)
     return buffer_add(run, buffer, text, strlen(text) + 1);
 }
 
-/* Adds the text as a report has it, without its end. */
-static bool add_escaped(struct run *run, struct buffer *buffer,
-                        struct mf_str text)
-{
-    bool whole = true;
-    char escape[12];
-
-    while (text.size > 0 && whole) {
-        size_t clean = mf_text_clean(text.at, text.size);
-
-        if (clean > 0) {
-            whole = buffer_add(run, buffer, text.at, clean);
-        } else {
-            clean = mf_text_escape(text.at, text.size, escape);
-            whole = buffer_add(run, buffer, escape, strlen(escape));
-        }
-        text.at += clean;
-        text.size -= clean;
-    }
-    return whole;
-}
-
-static bool is_word(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9');
-}
-
-/* Adds a message that has no subject, each word with a digit as '#': numbers,
- * also hexadecimal ones. */
-static bool add_words(struct run *run, struct buffer *buffer,
-                      struct mf_str text)
-{
-    const char *at = text.at, *end = text.at + text.size;
-    bool whole = true;
-
-    while (at < end && whole) {
-        const char *from = at;
-        bool number = false;
-
-        for (; at < end && is_word(*at); at++)
-            number = number || (*at >= '0' && *at <= '9');
-        if (from == at)
-            at++;
-        whole = number ? buffer_add(run, buffer, "#", 1)
-                       : buffer_add(run, buffer, from, (size_t)(at - from));
-    }
-    return whole;
-}
-
-/* A message without what finding_line adds to it: attacks, and after them the
- * reader that does not mind. */
-static struct mf_str cut_remarks(const char *message)
-{
-    struct mf_str text = str_of(message);
-    static const char *const words[] = { SPARED_WORDS, ATTACK_WORDS };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        size_t size = strlen(words[i]);
-
-        if (text.size == 0 || text.at[text.size - 1] != ')')
-            break;
-        for (size_t at = text.size; at-- > 0;)
-            if (text.size - at > size &&
-                memcmp(text.at + at, words[i], size) == 0) {
-                text.size = at;
-                break;
-            }
-    }
-    return text;
-}
-
 /* baseline->key becomes the string of a finding in the file of that number. */
 static bool make_key(struct run *run, struct baseline *baseline, size_t path,
                      const char *rule, size_t rule_size, const char *message)
 {
-    /* Of tensors, too, as the message has it: the report shows no more. */
-    const struct mf_finding finding = { .message = message };
-    struct mf_str subject = mf_finding_subject(&finding);
     struct buffer *key = &baseline->key;
     char number[32];
 
@@ -180,33 +105,11 @@ static bool make_key(struct run *run, struct baseline *baseline, size_t path,
     key->size = 0;
     return buffer_add(run, key, number, strlen(number)) &&
            buffer_add(run, key, rule, rule_size) &&
-           (subject.at ? buffer_add(run, key, " '", 2) &&
-                             buffer_add(run, key, subject.at, subject.size)
-                       : buffer_add(run, key, " ", 1) &&
-                             add_words(run, key, cut_remarks(message))) &&
+           buffer_add(run, key, " ", 1) && same_subject(run, key, message) &&
            buffer_add(run, key, "", 1);
 }
 
 /* ---- paths ---- */
-
-/* Adds a path without what does not matter: "./", "//". */
-static bool add_plain(struct run *run, struct buffer *buffer, const char *path)
-{
-    bool whole = *path != '/' || buffer_add(run, buffer, "/", 1);
-    const char *separator = "";
-
-    while (*path && whole) {
-        size_t size = strcspn(path, "/");
-
-        if (size > 0 && !(size == 1 && *path == '.')) {
-            whole = buffer_add(run, buffer, separator, strlen(separator)) &&
-                    buffer_add(run, buffer, path, size);
-            separator = "/";
-        }
-        path += size + (path[size] == '/');
-    }
-    return whole && buffer_add(run, buffer, "", 1);
-}
 
 /* Whether the shorter one, in whole names, is the end of the other. */
 static bool ends_alike(const char *a, const char *b)
@@ -235,7 +138,7 @@ static bool make_path(struct run *run, struct baseline *baseline,
     baseline->key.size = 0;
     return buffer_add(run, &baseline->key, "=", 1) &&
            (*here ? buffer_add(run, &baseline->key, real, strlen(real) + 1)
-                  : add_plain(run, &baseline->key, path));
+                  : same_path(run, &baseline->key, path));
 }
 
 /* The number of the path of a line, from 1 on; 0 after an error of the env. */
@@ -293,11 +196,11 @@ static bool look_up_path(struct run *run, struct baseline *baseline,
     entry = find_entry(baseline, key->at);
     baseline->path_here = entry && here ? entry->number : 0;
     key->size = 0;
-    if (!add_escaped(run, key, str_of(path)) || !buffer_add(run, key, "", 1) ||
+    if (!same_text(run, key, str_of(path)) || !buffer_add(run, key, "", 1) ||
         !set(run, &baseline->path, key->at))
         return false;
     key->size = 0;
-    if (!add_plain(run, key, baseline->path.at))
+    if (!same_path(run, key, baseline->path.at))
         return false;
     baseline->path_elsewhere = find_elsewhere(baseline, key->at);
     return set(run, &baseline->path, path);

@@ -4,10 +4,15 @@
  *
  * A file is a test suite; a finding is a test case, failed if it is an
  * error; a file without findings is one case that passed.
+ *
+ * GitLab drops a case whose class and name came before, and compares the others
+ * with those of another branch: a name is made of rule and subject, and of how
+ * often it came.
  */
 #include <string.h>
 
 #include "cli/commands/validate/validate.h"
+#include "cli/report.h"
 
 /* Text in an attribute or an element.  Escaping it as for a terminal leaves no
  * character that XML forbids. */
@@ -46,16 +51,47 @@ static void begin(struct run *run, struct out *out, const char *reader)
     out_text(out, BEGINNING);
 }
 
-static void open_case(struct out *out, const char *path, const char *name)
+/* The class and the name of a case as they are printed, with a NUL after each,
+ * and how often each of them came. */
+static struct buffer title;
+static struct counted counted;
+
+static bool add_name(struct run *run, const struct mf_finding *finding,
+                     const char *name)
 {
+    struct mf_str subject =
+        finding ? mf_finding_subject(finding) : (struct mf_str){ 0 };
+
+    return same_text(run, &title, str_of(name)) &&
+           (!subject.at || (buffer_add(run, &title, " '", 2) &&
+                            same_text(run, &title, subject) &&
+                            buffer_add(run, &title, "'", 1)));
+}
+
+/* finding: what the case is about, or NULL. */
+static void open_case(struct run *run, struct out *out, const char *path,
+                      const struct mf_finding *finding, const char *name)
+{
+    size_t number = 0;
+
+    title.size = 0;
+    if (same_text(run, &title, str_of(path)) &&
+        buffer_add(run, &title, "", 1) && add_name(run, finding, name) &&
+        buffer_add(run, &title, "", 1))
+        number = counted_add(run, &counted, &title);
+    if (number == 0)
+        report_failure(run, path);
     out_text(out, "    <testcase classname=\"");
     put(out, path);
     out_text(out, "\" name=\"");
-    put(out, name);
+    put(out, number > 0 ? title.at + strlen(title.at) + 1 : name);
+    if (number > 1)
+        out_format(out, " (%zu)", number);
     out_text(out, "\">\n");
 }
 
-static void finding_case(struct out *out, const struct verdict *verdict,
+static void finding_case(struct run *run, struct out *out,
+                         const struct verdict *verdict,
                          const struct result *result)
 {
     const struct mf_finding *finding = &result->finding;
@@ -63,8 +99,10 @@ static void finding_case(struct out *out, const struct verdict *verdict,
                           : finding->severity == MF_ERROR ? "failure"
                                                           : "system-out";
 
-    open_case(out, result->path,
-              verdict->refused ? "cannot be read" : finding->rule);
+    if (verdict->refused)
+        open_case(run, out, result->path, NULL, "cannot be read");
+    else
+        open_case(run, out, result->path, finding, finding->rule);
     out_format(out, "      <%s", element);
     if (strcmp(element, "system-out") != 0) {
         out_text(out, " message=\"");
@@ -78,11 +116,12 @@ static void finding_case(struct out *out, const struct verdict *verdict,
 }
 
 /* Errors that are not shown fail the suite, too. */
-static void unshown_case(struct out *out, const struct verdict *verdict)
+static void unshown_case(struct run *run, struct out *out,
+                         const struct verdict *verdict)
 {
     bool failed = verdict->unshown.of[MF_ERROR] > 0;
 
-    open_case(out, verdict->path, "not shown");
+    open_case(run, out, verdict->path, NULL, "not shown");
     out_text(out, failed ? "      <failure message=\"some errors "
                            "are not shown\" type=\"not shown\">"
                          : "      <system-out>");
@@ -98,7 +137,6 @@ static void file(struct run *run, struct out *out,
     size_t count = verdict->count + unshown;
     size_t failures = verdict->unshown.of[MF_ERROR] > 0;
 
-    (void)run;
     for (size_t i = 0; !verdict->refused && i < verdict->count; i++)
         failures += verdict->result[i].finding.severity == MF_ERROR;
     out_text(out, "  <testsuite name=\"");
@@ -110,11 +148,11 @@ static void file(struct run *run, struct out *out,
                "</properties>\n",
                verdict->reader);
     for (size_t i = 0; i < verdict->count; i++)
-        finding_case(out, verdict, &verdict->result[i]);
+        finding_case(run, out, verdict, &verdict->result[i]);
     if (unshown)
-        unshown_case(out, verdict);
+        unshown_case(run, out, verdict);
     if (count == 0) {
-        open_case(out, verdict->path, "valid");
+        open_case(run, out, verdict->path, NULL, "valid");
         out_text(out, "    </testcase>\n");
     }
     out_text(out, "  </testsuite>\n");
@@ -122,10 +160,16 @@ static void file(struct run *run, struct out *out,
 
 static void end(struct run *run, struct out *out, const struct totals *totals)
 {
-    (void)run;
     (void)totals;
     out_text(out, "</testsuites>\n");
+    counted_release(run, &counted);
+    buffer_release(run, &title);
 }
 
-const struct report_form report_junit = { "JUnit", BEGINNING, begin, file,
-                                          end };
+const struct report_form report_junit = {
+    .name = "JUnit",
+    .beginning = BEGINNING,
+    .begin = begin,
+    .file = file,
+    .end = end,
+};

@@ -10,24 +10,13 @@
 
 #include "cli/commands/validate/validate.h"
 
-void finding_line(const struct result *result, put_text *put,
-                  put_severity *mark, void *user)
+void finding_sentence(const struct result *result, put_text *put, void *user)
 {
     const struct mf_finding *finding = &result->finding;
     const char *attack, *before = ATTACK_WORDS;
     char place[32] = "";
     size_t next = 0;
 
-    put(user, result->path);
-    if (*finding->rule) {
-        put(user, ": ");
-        if (mark)
-            mark(user, finding->severity);
-        else
-            put(user, mf_severity_name(finding->severity));
-        put(user, " ");
-        put(user, finding->rule);
-    }
     if (finding->offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), " at 0x%" PRIx64, finding->offset);
     put(user, place);
@@ -44,6 +33,24 @@ void finding_line(const struct result *result, put_text *put,
         put(user, result->spared);
         put(user, ")");
     }
+}
+
+void finding_line(const struct result *result, put_text *put,
+                  put_severity *mark, void *user)
+{
+    const struct mf_finding *finding = &result->finding;
+
+    put(user, result->path);
+    if (*finding->rule) {
+        put(user, ": ");
+        if (mark)
+            mark(user, finding->severity);
+        else
+            put(user, mf_severity_name(finding->severity));
+        put(user, " ");
+        put(user, finding->rule);
+    }
+    finding_sentence(result, put, user);
 }
 
 size_t tally_sum(const struct tally *tally)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * report_file.c - --sarif, --junit: reports in files, in the same run
+ * report_file.c - --sarif, --junit and --codequality: reports in files, in the
+ * same run
  *
  * A report is kept in memory until it is complete, and then takes its name at
  * once.  It replaces an empty file or an earlier report, and nothing else: so
@@ -30,7 +31,7 @@ struct report_file {
 /* With its buffer. */
 #define OUT_SIZE (sizeof(struct out) + OUT_BUFFER)
 
-#define FILES 2
+#define FILES 3
 static struct report_file files[FILES];
 static size_t file_count;
 
@@ -55,17 +56,25 @@ bool report_file_is(const char *path)
     return false;
 }
 
-/* Whether the file begins as a report does. */
-static bool is_report(const char *path, const char *beginning)
+static bool begins(const char *text, ssize_t size, const char *with)
+{
+    size_t with_size = strlen(with);
+
+    return size >= (ssize_t)with_size && memcmp(text, with, with_size) == 0;
+}
+
+/* Whether the file begins as a report does, or is an empty one. */
+static bool is_report(const char *path, const struct report_form *form)
 {
     char text[128] = "";
-    size_t size = strlen(beginning);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = file >= 0 ? read(file, text, sizeof(text)) : -1;
 
     if (file >= 0)
         close(file);
-    return got >= (ssize_t)size && memcmp(text, beginning, size) == 0;
+    return begins(text, got, form->beginning) ||
+           (form->empty && got == (ssize_t)strlen(form->empty) &&
+            begins(text, got, form->empty));
 }
 
 /* NULL, or why the file cannot be replaced. */
@@ -80,8 +89,7 @@ static const char *refusal(const char *path, const struct report_form *form)
     if (fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(out.st_mode) &&
         out.st_dev == status.st_dev && out.st_ino == status.st_ino)
         return "standard output goes to this file as well";
-    if (S_ISREG(status.st_mode) && status.st_size > 0 &&
-        !is_report(path, form->beginning))
+    if (S_ISREG(status.st_mode) && status.st_size > 0 && !is_report(path, form))
         return "exists and is not an earlier report of this kind; remove it "
                "or choose another name";
     return NULL;
@@ -99,6 +107,15 @@ static const char *input_that_is(const struct run *run, const char *path)
     return NULL;
 }
 
+/* Whether a report of another option goes there, too. */
+static bool is_named(const char *path)
+{
+    for (size_t i = 0; i < file_count; i++)
+        if (strcmp(files[i].path, path) == 0)
+            return true;
+    return report_file_is(path);
+}
+
 bool report_file_add(struct run *run, const char *option, const char *path,
                      const struct report_form *form)
 {
@@ -111,9 +128,7 @@ bool report_file_add(struct run *run, const char *option, const char *path,
                      option);
         return false;
     }
-    if (input_that_is(run, path) ||
-        (file_count > 0 &&
-         (strcmp(files[0].path, path) == 0 || report_file_is(path)))) {
+    if (input_that_is(run, path) || is_named(path)) {
         report_usage(run,
                      "'%s' would replace '%.200s', another file of the "
                      "command",

@@ -273,6 +273,10 @@ static void end(struct run *run, struct out *out, const struct totals *totals)
     buffer_release(run, &pending);
 }
 
-const struct report_form report_sarif = { "SARIF",
-                                          "{\"$schema\":\"" SCHEMA "\"", begin,
-                                          file, end };
+const struct report_form report_sarif = {
+    .name = "SARIF",
+    .beginning = "{\"$schema\":\"" SCHEMA "\"",
+    .begin = begin,
+    .file = file,
+    .end = end,
+};

@@ -13,18 +13,19 @@
 #include "cli/missing.h"
 #include "cli/report.h"
 
-enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
+enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT, FORM_CODEQUALITY };
 
 static struct {
     unsigned form; /* enum form */
     bool data, known, coverage, rules;
-    const char *baseline, *explain, *config, *hide, *sarif, *junit;
+    const char *baseline, *explain, *config, *hide, *sarif, *junit,
+        *codequality;
     struct verdict_options verdict;
 } options;
 
 static const struct option table[] = {
-    OPTION_CHOICE("--format", "text|json|sarif|junit", FORM_TEXT, options.form,
-                  "form of the report"),
+    OPTION_CHOICE("--format", "text|json|sarif|junit|codequality", FORM_TEXT,
+                  options.form, "form of the report"),
     OPTION_FLAG("--data", options.data, "read all tensor data, too"),
     OPTION_CHOICE("--for", "all|spec|llama.cpp|transformers", READER_ALL,
                   options.verdict.reader,
@@ -47,6 +48,8 @@ static const struct option table[] = {
                 "also write the report to FILE, as SARIF"),
     OPTION_TEXT("--junit", "FILE", options.junit,
                 "also write the report to FILE, as JUnit XML"),
+    OPTION_TEXT("--codequality", "FILE", options.codequality,
+                "also write the report to FILE, for GitLab's Code Quality"),
     OPTION_COUNT("--max-findings", "N", options.verdict.max_findings,
                  "show at most N findings of each file (default 1000); all "
                  "are counted"),
@@ -206,10 +209,12 @@ static void end_json(struct run *run, struct out *out,
     mf_json_end(&run->json, '}');
 }
 
-static const struct report_form report_text = { "text", NULL, NULL, show_text,
-                                                end_text };
-static const struct report_form report_json = { "JSON", NULL, NULL, show_json,
-                                                end_json };
+static const struct report_form report_text = { .name = "text",
+                                                .file = show_text,
+                                                .end = end_text };
+static const struct report_form report_json = { .name = "JSON",
+                                                .file = show_json,
+                                                .end = end_json };
 
 static const struct report_form *form_of(void)
 {
@@ -218,6 +223,7 @@ static const struct report_form *form_of(void)
         [FORM_JSON] = &report_json,
         [FORM_SARIF] = &report_sarif,
         [FORM_JUNIT] = &report_junit,
+        [FORM_CODEQUALITY] = &report_codequality,
     };
 
     return forms[options.form];
@@ -320,7 +326,10 @@ static bool check_options(struct run *run)
            (!options.sarif ||
             report_file_add(run, "--sarif", options.sarif, &report_sarif)) &&
            (!options.junit ||
-            report_file_add(run, "--junit", options.junit, &report_junit));
+            report_file_add(run, "--junit", options.junit, &report_junit)) &&
+           (!options.codequality ||
+            report_file_add(run, "--codequality", options.codequality,
+                            &report_codequality));
 }
 
 /* A report must not replace what the run reads besides models. */
@@ -388,6 +397,8 @@ static void writes(struct run *run)
         sandbox_allow_file(&run->sandbox, options.sarif);
     if (options.junit)
         sandbox_allow_file(&run->sandbox, options.junit);
+    if (options.codequality)
+        sandbox_allow_file(&run->sandbox, options.codequality);
 }
 
 const struct command command_validate = {

@@ -85,13 +85,15 @@ struct report_form {
     const char *name;      /* "SARIF" */
     const char *beginning; /* of each such report; NULL: it goes to standard
                               output only */
+    const char *empty;     /* all of a report that does not begin so, because
+                              it has no findings; may be NULL */
     void (*begin)(struct run *run, struct out *out, const char *reader);
     void (*file)(struct run *run, struct out *out,
                  const struct verdict *verdict);
     void (*end)(struct run *run, struct out *out, const struct totals *totals);
 };
 
-extern const struct report_form report_sarif, report_junit;
+extern const struct report_form report_sarif, report_junit, report_codequality;
 
 /* ---- verdict.c ---- */
 
@@ -150,10 +152,15 @@ void coverage_json(struct run *run, const struct verdict *verdict);
 
 size_t tally_sum(const struct tally *tally);
 
-/* The line of a finding in a text report, in pieces that put has to escape.
- * mark: puts the severity instead; may be NULL. */
 typedef void put_text(void *user, const char *text);
 typedef void put_severity(void *user, enum mf_severity severity);
+
+/* " at 0xc0: MESSAGE", and what is known about it: the end of the line below.
+ */
+void finding_sentence(const struct result *result, put_text *put, void *user);
+
+/* The line of a finding in a text report, in pieces that put has to escape.
+ * mark: puts the severity instead; may be NULL. */
 #define SPARED_WORDS " (no error for "
 #define ATTACK_WORDS " (see "
 void finding_line(const struct result *result, put_text *put,
@@ -208,6 +215,31 @@ void baseline_release(struct run *run, struct baseline *baseline);
  * one before. */
 bool baseline_accepts(struct run *run, struct baseline *baseline,
                       const struct result *result);
+
+/* ---- same.c: what makes a finding the same one in another run ---- */
+
+/* These add to a buffer; false after an error of the env. */
+
+/* The path without what does not matter, "./" and "//", and a NUL. */
+bool same_path(struct run *run, struct buffer *buffer, const char *path);
+
+/* The text as a report has it. */
+bool same_text(struct run *run, struct buffer *buffer, struct mf_str text);
+
+/* What the message quotes first, after "'"; if it quotes nothing, the message
+ * without its numbers. */
+bool same_subject(struct run *run, struct buffer *buffer, const char *message);
+
+/* How often each text was counted.  All zero: no text yet. */
+struct counted {
+    struct counted_text *slot; /* hash table */
+    size_t slot_count, used;
+};
+
+/* Counts a text: 1 for the first time.  0 after an error of the env. */
+size_t counted_add(struct run *run, struct counted *counted,
+                   const struct buffer *text);
+void counted_release(struct run *run, struct counted *counted);
 
 /* ---- ignore.c ---- */
 
