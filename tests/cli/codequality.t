@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # codequality.t - `validate --format codequality` is what GitLab reads, and its
-# fingerprints and the names of JUnit's cases are those of the next run
+# fingerprints and the names of JUnit's cases stay the same in the next run
 set -u
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
@@ -80,7 +80,7 @@ paths() {
         report "$path" && cmp "$dir/report.json" "$dir/known.json" || return
     done
 }
-check "paths are those of the repository, however the file was named" paths
+check "paths begin at the root of the repository, however the file was named" paths
 
 # fingerprints FILE: of its errors and warnings.
 fingerprints() {

@@ -39,8 +39,8 @@ static void begin(struct run *run, struct out *out, const char *reader)
     mf_json_begin(&run->json, '[');
 }
 
-/* The path from the folder in which the command runs, which is that of the
- * repository, if it is in there. */
+/* The path relative to the folder in which the command runs, which has to be
+ * the root of the repository; other absolute paths stay. */
 static const char *relative(const char *path)
 {
     char folder[PATH_MAX];

@@ -5,9 +5,8 @@
  * A file is a test suite; a finding is a test case, failed if it is an
  * error; a file without findings is one case that passed.
  *
- * GitLab drops a case whose class and name came before, and compares the others
- * with those of another branch: a name is made of rule and subject, and of how
- * often it came.
+ * GitLab drops a case whose class and name came before, and compares branches
+ * by these two: a name is made of rule and subject, and of how often it came.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * same.c - what makes a finding the same one in another run, and how often it
- * came
+ * same.c - file and subject of a finding, by which it is known again in another
+ * run, and how often each came
  *
  * A finding is known again by its file, rule and subject, so that an edit that
  * moves bytes or changes numbers makes no other one of it.

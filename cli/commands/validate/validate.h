@@ -216,7 +216,7 @@ void baseline_release(struct run *run, struct baseline *baseline);
 bool baseline_accepts(struct run *run, struct baseline *baseline,
                       const struct result *result);
 
-/* ---- same.c: what makes a finding the same one in another run ---- */
+/* ---- same.c: file and subject of a finding, in any run ---- */
 
 /* These add to a buffer; false after an error of the env. */
 
