@@ -101,6 +101,8 @@ need_for_check() {
         need libclang-rt-dev
     fi
     need_command clang-format clang-format
+    want_command shellcheck shellcheck
+    want_command pre-commit pre-commit
 }
 
 want_for_ports() {
