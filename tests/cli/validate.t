@@ -558,7 +558,7 @@ in_shard() {
     grep -q "^$shard: error ST-INDEX-SHARD at 0x6b: " "$dir/out" &&
         grep -q "^$index: error ST-INDEX-DUPLICATE: " "$dir/out" || return 1
     "$modelfile" validate --quiet --format sarif "$index" >"$dir/out"
-    grep -q "\"uri\":\"$shard\"},\"region\":{\"byteOffset\":107}" "$dir/out" ||
+    grep -q "\"uri\":\"$shard\"},\"region\":{\"startLine\":1,\"byteOffset\":107}" "$dir/out" ||
         return 1
     "$modelfile" validate --quiet --format junit "$index" >"$dir/out"
     grep -q "classname=\"$shard\" name=\"ST-INDEX-SHARD 'norm.weight'\"" "$dir/out" || return 1

@@ -10,6 +10,8 @@
 #include "cli/json.h"
 #include "cli/rules_text.h"
 
+static struct identities identities;
+
 static void text_object(struct run *run, const char *key, const char *text)
 {
     mf_json_key(&run->json, key);
@@ -109,12 +111,12 @@ static void location(struct run *run, const char *path, uint64_t offset)
     mf_json_begin(json, '{');
     uri(run, path);
     mf_json_end(json, '}');
-    if (offset <= INT64_MAX) {
-        mf_json_key(json, "region");
-        mf_json_begin(json, '{');
+    mf_json_key(json, "region");
+    mf_json_begin(json, '{');
+    json_number(run, "startLine", 1); /* GitHub requires one */
+    if (offset <= INT64_MAX)
         json_number(run, "byteOffset", offset);
-        mf_json_end(json, '}');
-    }
+    mf_json_end(json, '}');
     mf_json_end(json, '}');
     mf_json_end(json, '}');
     mf_json_end(json, ']');
@@ -221,6 +223,11 @@ static void result_object(struct run *run, const struct verdict *verdict,
     json_text(run, "level", mf_severity_name(finding->severity));
     text_object(run, "message", finding->message);
     location(run, result->path, finding->offset);
+    mf_json_key(json, "partialFingerprints");
+    mf_json_begin(json, '{');
+    identity_json(run, &identities, "modelfile/v1", result->path, finding->rule,
+                  finding->message);
+    mf_json_end(json, '}');
     if (verdict->passes)
         suppressions(run, result);
     mf_json_key(json, "properties");
@@ -271,6 +278,7 @@ static void end(struct run *run, struct out *out, const struct totals *totals)
     mf_json_end(json, '}');
     out_text(out, "\n");
     buffer_release(run, &pending);
+    identities_release(run, &identities);
 }
 
 const struct report_form report_sarif = {

@@ -241,6 +241,23 @@ size_t counted_add(struct run *run, struct counted *counted,
                    const struct buffer *text);
 void counted_release(struct run *run, struct counted *counted);
 
+/* ---- identity.c ---- */
+
+/* All zero: no finding yet. */
+struct identities {
+    struct counted counted;
+    struct buffer identity; /* private */
+};
+
+/* The member key of the current object: the finding's name in every run, made
+ * of file, rule and what the message is about.  Returns the path relative to
+ * the folder in which the command runs, which has to be the root of the
+ * repository, until the next call; other absolute paths stay. */
+const char *identity_json(struct run *run, struct identities *all,
+                          const char *key, const char *path, const char *check,
+                          const char *message);
+void identities_release(struct run *run, struct identities *all);
+
 /* ---- ignore.c ---- */
 
 /* Whether one of the options --ignore names the rule and the subject. */
