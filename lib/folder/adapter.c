@@ -186,8 +186,7 @@ static bool has_pairs(const struct mf_index *index)
                                index->tensor[i].name_size };
 
         if (mf_str_holds(name, ".lora_") && /* nearly none does */
-            (mf_str_holds(name, ".lora_A.") ||
-             mf_str_holds(name, ".lora_B.") ||
+            (mf_str_holds(name, ".lora_A.") || mf_str_holds(name, ".lora_B.") ||
              mf_str_holds(name, ".lora_embedding_")))
             return true;
     }

@@ -7,8 +7,8 @@
  * gives the fields of the rows `default` and `set`.
  */
 #include "lib/base/str.h"
-#include "lib/hf/hub/keys.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/hub/keys.h"
 #include "tests/with_scratch.h"
 
 static unsigned values, others;

@@ -239,10 +239,9 @@ static void a_text_has_more_tokens_than_the_queue(void **state)
         size_t size = 0, at = 0;
 
         for (unsigned i = 0; i < MF_YAML_QUEUE / 8; i++) {
-            size += (size_t)snprintf(text + size, sizeof(text) - size,
-                                     i < before ? "- %u\n"
-                                                : "- [%u, {a: b, c: d}]\n",
-                                     i);
+            size += (size_t)snprintf(
+                text + size, sizeof(text) - size,
+                i < before ? "- %u\n" : "- [%u, {a: b, c: d}]\n", i);
             at += (size_t)snprintf(known + at, sizeof(known) - at,
                                    i < before ? "%s%u"
                                               : "%s[%u {'a':'b' 'c':'d'}]",
