@@ -90,7 +90,7 @@ static void compare_with(const char *known)
     mf_model_close(model);
 }
 
-static void values_are_those_of_transformers(void **state)
+static void transformers_fills_in_the_same(void **state)
 {
     FILE *list = fopen("tests/data/config_defaults.txt", "r");
 
@@ -113,7 +113,7 @@ static void values_are_those_of_transformers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_those_of_transformers),
+        cmocka_unit_test(transformers_fills_in_the_same),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
