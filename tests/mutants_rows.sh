@@ -45,6 +45,7 @@ tests_of() { # SECTION
         tests/cli/plan_archs.t tests/cli/plan.t ;;
     *) echo build/tests/test_recipe build/tests/test_hub_keys \
         build/tests/test_hub_tensors build/tests/test_hub_back \
+        build/tests/test_config_defaults \
         build/tests/test_family_facts build/tests/test_projector \
         build/tests/test_naming build/tests/test_restore_vocab \
         build/tests/test_compressed tests/cli/model_types.t \

@@ -26,7 +26,6 @@ static enum mf_status write_header(const struct mf_draft *draft,
                                    struct header *header)
 {
     struct mf_sink sink;
-    enum mf_status status;
 
     header->size = (size_t)draft->data_offset;
     header->bytes = mf_alloc(draft->env, header->size);
@@ -36,8 +35,7 @@ static enum mf_status write_header(const struct mf_draft *draft,
     mf_sink_init(&sink, draft->env);
     sink.write = put_bytes;
     sink.user = header;
-    status = draft->out->head(draft, &sink);
-    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
+    return mf_draft_head(draft, &sink);
 }
 
 enum mf_status mf_draft_as_model(struct mf_draft *draft, const char *path,

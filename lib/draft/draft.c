@@ -257,3 +257,12 @@ enum mf_status mf_draft_plan(struct mf_draft *draft)
         return too_large(draft);
     return MF_OK;
 }
+
+enum mf_status mf_draft_head(const struct mf_draft *draft, struct mf_sink *sink)
+{
+    enum mf_status status;
+
+    sink->big_endian = draft->big_endian;
+    status = draft->out->head(draft, sink);
+    return mf_sink_finish(sink) == MF_OK ? status : sink->status;
+}

@@ -235,6 +235,11 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
                              const struct mf_entry *entry,
                              struct mf_json_out *json, struct mf_sink *sink);
 
+/* Writes the header to a sink that has its function since mf_sink_init.  The
+ * first failure counts, and its error. */
+enum mf_status mf_draft_head(const struct mf_draft *draft,
+                             struct mf_sink *sink);
+
 /* JSON that is written to sink. */
 struct mf_json_out mf_draft_json(struct mf_sink *sink);
 

@@ -86,13 +86,12 @@ static enum mf_status make(const struct mf_draft *draft,
     enum mf_status status;
 
     mf_sink_init(&sink, draft->env);
-    sink.big_endian = draft->big_endian;
     sink.write = keep_bytes;
     sink.span = keep_span;
     sink.user = preview;
-    status = draft->out->head(draft, &sink);
+    status = mf_draft_head(draft, &sink);
     preview->head_size = sink.offset;
-    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
+    return status;
 }
 
 /* ---- reading it ---- */

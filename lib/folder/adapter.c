@@ -185,8 +185,9 @@ static bool has_pairs(const struct mf_index *index)
         struct mf_str name = { index->tensor[i].name,
                                index->tensor[i].name_size };
 
-        if (mf_str_holds(name, ".lora_A.") || mf_str_holds(name, ".lora_B.") ||
-            mf_str_holds(name, ".lora_embedding_"))
+        if (mf_str_holds(name, ".lora_") && /* nearly none does */
+            (mf_str_holds(name, ".lora_A.") || mf_str_holds(name, ".lora_B.") ||
+             mf_str_holds(name, ".lora_embedding_")))
             return true;
     }
     return false;

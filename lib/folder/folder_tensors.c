@@ -128,16 +128,28 @@ struct name {
     size_t size;
 };
 
+static void add_number(struct name *name, uint64_t number)
+{
+    char digits[20]; /* of 2^64 - 1 */
+    size_t at = sizeof(digits);
+
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    memcpy(name->text + name->size, digits + at, sizeof(digits) - at);
+    name->size += sizeof(digits) - at;
+}
+
+/* A model of many experts has 20,000 names. */
 static struct name name_of(const struct row *row, uint64_t layer,
                            uint64_t expert)
 {
-    struct name out = { "", 0 };
+    struct name out;
 
+    out.size = 0;
     for (const char *at = row->name; *at; at++)
         if (*at == '*' || *at == '#')
-            out.size += (size_t)snprintf(
-                out.text + out.size, sizeof(out.text) - out.size, "%" PRIu64,
-                *at == '*' ? layer : expert);
+            add_number(&out, *at == '*' ? layer : expert);
         else
             out.text[out.size++] = *at;
     out.text[out.size] = 0;

@@ -146,6 +146,11 @@ enum mf_status mf_target_commit(struct mf_target *target);
  * that was never opened (MF_TARGET_NONE). */
 void mf_target_abort(struct mf_target *target);
 
+/* Syncs and commits a target whose bytes are written, if status is MF_OK, and
+ * discards it after any failure.  Returns the first one. */
+enum mf_status mf_target_finish(struct mf_target *target,
+                                enum mf_status status);
+
 #define MF_TARGET_NONE                                                         \
     {                                                                          \
         .folder = -1, .fd = -1                                                 \

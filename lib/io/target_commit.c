@@ -280,3 +280,13 @@ enum mf_status mf_target_commit(struct mf_target *target)
     mf_signals_release(&before);
     return status;
 }
+
+enum mf_status mf_target_finish(struct mf_target *target, enum mf_status status)
+{
+    if (status == MF_OK)
+        status = mf_target_sync(target);
+    if (status == MF_OK)
+        return mf_target_commit(target);
+    mf_target_abort(target);
+    return status;
+}

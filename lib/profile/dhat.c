@@ -236,12 +236,8 @@ static enum mf_status write_file(const struct mf_profile *profile,
     output->sink.write = write_target;
     output->sink.user = &target;
     put_all(output, profile);
-    if (mf_sink_finish(&output->sink) == MF_OK)
-        mf_target_sync(&target);
-    if (env->error.status == MF_OK)
-        mf_target_commit(&target);
-    mf_target_abort(&target);
-    return env->error.status;
+    mf_sink_finish(&output->sink);
+    return mf_target_finish(&target, env->error.status);
 }
 
 enum mf_status mf_profile_write(struct mf_profile *profile, const char *path)

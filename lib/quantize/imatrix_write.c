@@ -281,12 +281,7 @@ static enum mf_status write_target(struct mf_sums *sums, const char *path,
     sink->write = put_target;
     sink->user = &target;
     status = put_old(sums, out, sink);
-    if (status == MF_OK)
-        status = mf_target_sync(&target);
-    if (status == MF_OK)
-        return mf_target_commit(&target);
-    mf_target_abort(&target);
-    return status;
+    return mf_target_finish(&target, status);
 }
 
 enum mf_status mf_sums_write_old(struct mf_sums *sums, const char *path,

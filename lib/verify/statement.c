@@ -226,12 +226,7 @@ static enum mf_status write_file(struct statement *to)
         put_statement(to, &sink);
         status = mf_sink_finish(&sink);
     }
-    if (status == MF_OK)
-        status = mf_target_sync(&target);
-    if (status == MF_OK)
-        status = mf_target_commit(&target);
-    mf_target_abort(&target);
-    return status;
+    return mf_target_finish(&target, status);
 }
 
 /* The statement as an output that is made of one of the models. */

@@ -144,14 +144,11 @@ write_header(struct edit *edit,
                                      const void *bytes, size_t size))
 {
     struct mf_sink sink;
-    enum mf_status status;
 
     mf_sink_init(&sink, edit->env);
-    sink.big_endian = edit->draft.big_endian;
     sink.write = write;
     sink.user = edit;
-    status = edit->draft.out->head(&edit->draft, &sink);
-    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
+    return mf_draft_head(&edit->draft, &sink);
 }
 
 static enum mf_status change_checksum(struct edit *edit)

@@ -23,10 +23,7 @@ static enum mf_status write_header(struct mf_output *output)
     mf_sink_init(&sink, draft->env);
     sink.write = write_head;
     sink.user = output;
-    sink.big_endian = draft->big_endian;
-    status = draft->out->head(draft, &sink);
-    if (mf_sink_finish(&sink) != MF_OK) /* that failure came first */
-        status = sink.status;
+    status = mf_draft_head(draft, &sink);
     if (status == MF_OK && sink.offset != draft->data_offset)
         status = mf_fail(draft->env, MF_ERR_IO, MF_NO_OFFSET,
                          "the header has another size than planned: the input "

@@ -14,12 +14,7 @@ static enum mf_status write_target(struct mf_env *env, const char *path,
 
     if (status == MF_OK)
         status = mf_target_write(env, &target, 0, bytes, size);
-    if (status == MF_OK)
-        status = mf_target_sync(&target);
-    if (status == MF_OK)
-        status = mf_target_commit(&target);
-    mf_target_abort(&target);
-    return status;
+    return mf_target_finish(&target, status);
 }
 
 enum mf_status mf_output_write(struct mf_model *model, const char *path,

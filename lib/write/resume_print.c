@@ -128,16 +128,11 @@ static enum mf_status add_header(struct mf_digest *digest,
                                  const struct mf_draft *draft)
 {
     struct mf_sink sink;
-    enum mf_status status;
 
     mf_sink_init(&sink, draft->env);
     sink.write = digest_bytes;
     sink.user = digest;
-    sink.big_endian = draft->big_endian;
-    status = draft->out->head(draft, &sink);
-    if (mf_sink_finish(&sink) != MF_OK)
-        status = sink.status;
-    return status;
+    return mf_draft_head(draft, &sink);
 }
 
 /* Where its bytes come from, which the header does not say. */

@@ -43,16 +43,12 @@ static enum mf_status compare_bytes(void *user, uint64_t offset,
 
 static enum mf_status compare_header(struct mf_output *output)
 {
-    struct mf_draft *draft = &output->draft;
     struct mf_sink sink;
-    enum mf_status status;
 
-    mf_sink_init(&sink, draft->env);
+    mf_sink_init(&sink, output->draft.env);
     sink.write = compare_bytes;
     sink.user = output;
-    sink.big_endian = draft->big_endian;
-    status = draft->out->head(draft, &sink);
-    return mf_sink_finish(&sink) != MF_OK ? sink.status : status;
+    return mf_draft_head(&output->draft, &sink);
 }
 
 /* ---- all of it ---- */

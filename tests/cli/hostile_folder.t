@@ -201,4 +201,40 @@ for text in 1 '{"chat_template": [{"name": 1}]}' '{"chat_template": "a'; do
     check "chat_template.json $text is refused" refused 3 "'chat_template.json'"
 done
 
+# ---- names of tensors ----
+
+# layers NAME IMPLIED: besides the last norm there is a tensor of that name, and
+# so many layers are implied, where config.json has two.
+layers() {
+    header="{\"model.norm.weight\":{\"dtype\":\"F32\",\"shape\":[8],
+        \"data_offsets\":[0,32]},\"$1\":{\"dtype\":\"F32\",
+        \"shape\":[1],\"data_offsets\":[32,36]}}"
+    {
+        printf "\\$(printf %o "${#header}")\\0\\0\\0\\0\\0\\0\\0%s" "$header"
+        head -c 36 /dev/zero
+    } >"$folder/model.safetensors"
+    "$modelfile" validate "$folder/model.safetensors" >"$work/o" 2>"$work/e"
+    case $2 in
+    2) ! grep -F "but tensor names imply" "$work/o" ;;
+    *) grep -q "is 2, but tensor names imply $2\$" "$work/o" ;;
+    esac && return
+    cat "$work/o" "$work/e"
+    return 1
+}
+config ', "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "num_hidden_layers": 2, "vocab_size": 8'
+file tokenizer.json "$tokenizer"
+while read -r name implied; do
+    check "$name: $implied layers" layers "$name" "$implied"
+done <<'NAMES'
+model.layers.1.x 2
+model.layers.1 0
+model.layers.1x.x 0
+model.layers..x 0
+model.layers.7.x 8
+model.layers.71.x 72
+model.layers.9999999999.x 10000000000
+model.layers.10000000000.x 0
+NAMES
+
 finish

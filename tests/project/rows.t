@@ -116,6 +116,7 @@ llama.txt|    arch llama|s/llama/lama/|unknown architecture 'lama'
 common/text_models.txt|refuse has|s/has/hsa/|unknown function 'hsa': did you mean 'has'?
 common/text_models.txt|use rope_dimensions|s/dimensions/dimension/|unknown group 'rope_dimension': did you mean 'rope_dimensions'?
 common/text_models.txt|vocab sentencepiece|s/llama_hf/lama_hf/|unknown vocabulary 'lama_hf': did you mean 'llama_hf'?
+common/projectors.txt|group siglip_defaults|s/$/\n    use gemma2/|it uses 'gemma2', which is not a group
 smollm.txt|    arch smollm3|s/arch smollm3/tensor * : drop/|'tensor' does nothing in 'family smollm3'
 smollm.txt|class SmolLM3|s/SmolLM3/Llama/|class 'LlamaForCausalLM' is there twice
 common/text_models.txt|first(hidden_size|s/first(/frist(/|unknown function 'frist': did you mean 'first'?

@@ -209,6 +209,35 @@ static void word_pieces_come_back(void **state)
                 "> tokenizer.ggml.normalizer.lowercase\tfalse\n");
 }
 
+/* The file says which word is for all that is unknown: the one with that id, or
+ * the one that BERT has. */
+static void unknown_words_have_a_name(void **state)
+{
+    static const char *const names[] = { "[UNK]", "[PAD]" };
+
+    (void)state;
+    for (unsigned id = 0; id < COUNT(names); id++) {
+        char wanted[96];
+        size_t size;
+        char *text;
+
+        begin_model("bert", "bert-bge", word_pieces, COUNT(word_pieces), false);
+        if (id > 0)
+            put_u32("tokenizer.ggml.unknown_token_id", 0);
+        must_restore();
+        text = (char *)load(scratch_path("tokenizer.json"), &size);
+        text[size] = 0;
+        snprintf(wanted, sizeof(wanted),
+                 "\"unk_token\":\"%s\",\"continuing_subword_prefix\":\"##\","
+                 "\"max_input_chars_per_word\":100,",
+                 names[id]);
+        assert_non_null(strstr(text, wanted));
+        free(text);
+        open_folder(COUNT(word_pieces));
+        close_folder();
+    }
+}
+
 /* Scores that a converter has lost: the merges follow from the ids. */
 static const struct word unscored[] = {
     { "<unk>", 3, -1000 }, { "<s>", 3, -1000 }, { "<0x0A>", 6, -1000 },
@@ -315,6 +344,7 @@ int main(void)
         cmocka_unit_test(unigram_models_come_back),
         cmocka_unit_test(shifted_ids_come_back),
         cmocka_unit_test(word_pieces_come_back),
+        cmocka_unit_test(unknown_words_have_a_name),
         cmocka_unit_test(lost_merges_are_made),
         cmocka_unit_test(visible_tokens_come_back),
         cmocka_unit_test(what_a_recipe_said_is_not_in_the_files),

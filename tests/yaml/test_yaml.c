@@ -228,6 +228,34 @@ static void a_key_has_1024_characters(void **state)
     refused(text, 1028, MF_ERR_CORRUPT, "line 2: ");
 }
 
+/* What may be a key waits in the queue until its line ends, and room that was
+ * left there is used again: at its end up to 14 tokens wait. */
+static void a_text_has_more_tokens_than_the_queue(void **state)
+{
+    static char text[1 << 14], known[1 << 14];
+
+    (void)state;
+    for (unsigned before = 0; before < 20; before++) {
+        size_t size = 0, at = 0;
+
+        for (unsigned i = 0; i < MF_YAML_QUEUE / 8; i++) {
+            size += (size_t)snprintf(
+                text + size, sizeof(text) - size,
+                i < before ? "- %u\n" : "- [%u, {a: b, c: d}]\n", i);
+            at += (size_t)snprintf(known + at, sizeof(known) - at,
+                                   i < before ? "%s%u"
+                                              : "%s[%u {'a':'b' 'c':'d'}]",
+                                   i > 0 ? " " : "[", i);
+        }
+        strcpy(known + at, "]");
+        if (read_text(text, size) != MF_OK)
+            fail_msg("%s", mf_env_error(env)->message);
+        shown_size = 0;
+        show_node(root);
+        assert_string_equal(shown, known);
+    }
+}
+
 static int arena_setup(void **state)
 {
     if (env_setup(state) != 0)
@@ -253,6 +281,7 @@ int main(void)
         WITH_ARENA(hostile_texts_are_refused),
         WITH_ARENA(merged_mappings_do_not_explode),
         WITH_ARENA(a_key_has_1024_characters),
+        WITH_ARENA(a_text_has_more_tokens_than_the_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,16 +40,24 @@ struct mf_added *mf_added_append(struct mf_added_list *list, struct mf_str text)
 
 /* ---- reading ---- */
 
-static const struct flag {
-    const char *name;
-    unsigned flag;
-} flags[] = {
-    { "special", MF_ADDED_SPECIAL },
-    { "normalized", MF_ADDED_NORMALIZED },
-    { "lstrip", MF_ADDED_LSTRIP },
-    { "rstrip", MF_ADDED_RSTRIP },
-    { "single_word", MF_ADDED_SINGLE_WORD },
-};
+unsigned mf_added_flag(struct mf_str key)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = {
+        { "special", MF_ADDED_SPECIAL },
+        { "normalized", MF_ADDED_NORMALIZED },
+        { "lstrip", MF_ADDED_LSTRIP },
+        { "rstrip", MF_ADDED_RSTRIP },
+        { "single_word", MF_ADDED_SINGLE_WORD },
+    };
+
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (mf_str_is(key, flags[i].name))
+            return flags[i].flag;
+    return 0;
+}
 
 static enum mf_status wrong_value(struct mf_json *json, const char *key)
 {
@@ -60,18 +68,17 @@ static enum mf_status wrong_value(struct mf_json *json, const char *key)
 static enum mf_status read_flag(struct mf_json *json, struct mf_added *added,
                                 struct mf_str key, enum mf_json_token token)
 {
-    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-        if (!mf_str_is(key, flags[i].name))
-            continue;
-        if (token != MF_JSON_TRUE && token != MF_JSON_FALSE)
-            return wrong_value(json, flags[i].name);
-        added->flags &= ~flags[i].flag;
-        added->flags |= token == MF_JSON_TRUE ? flags[i].flag : 0;
-        if (flags[i].flag == MF_ADDED_NORMALIZED)
-            added->has_normalized = true;
-        return MF_OK;
-    }
-    return mf_json_skip(json, token);
+    unsigned flag = mf_added_flag(key);
+
+    if (flag == 0)
+        return mf_json_skip(json, token);
+    if (token != MF_JSON_TRUE && token != MF_JSON_FALSE)
+        return wrong_value(json, mf_quote(key).text);
+    added->flags &= ~flag;
+    added->flags |= token == MF_JSON_TRUE ? flag : 0;
+    if (flag == MF_ADDED_NORMALIZED)
+        added->has_normalized = true;
+    return MF_OK;
 }
 
 static enum mf_status read_member(struct mf_added_list *list,

@@ -61,6 +61,9 @@ struct mf_added_list {
     size_t by_id_count;
 };
 
+/* The flag with that key in files; 0: it is another key. */
+unsigned mf_added_flag(struct mf_str key);
+
 /* Appends a candidate, all zero but its ids; NULL after mf_fail. */
 struct mf_added *mf_added_append(struct mf_added_list *list,
                                  struct mf_str text);

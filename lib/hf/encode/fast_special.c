@@ -179,24 +179,11 @@ static enum mf_status add_name(struct mf_fast *fast, struct named *named,
 /* { "content": "<s>", "lstrip": false, ... }: a token with flags. */
 static struct name name_of_object(const struct mf_node *node)
 {
-    static const struct {
-        const char *key;
-        unsigned flag;
-    } flags[] = {
-        { "special", MF_ADDED_SPECIAL },
-        { "normalized", MF_ADDED_NORMALIZED },
-        { "lstrip", MF_ADDED_LSTRIP },
-        { "rstrip", MF_ADDED_RSTRIP },
-        { "single_word", MF_ADDED_SINGLE_WORD },
-    };
     struct name name = { .text = mf_node_text(node, "content"), .token = true };
 
-    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-        const struct mf_node *flag = mf_node_at(node, flags[i].key);
-
-        if (flag && flag->kind == MF_NODE_TRUE)
-            name.flags |= flags[i].flag;
-    }
+    for (const struct mf_node *part = node->first; part; part = part->next)
+        if (part->kind == MF_NODE_TRUE)
+            name.flags |= mf_added_flag(part->key);
     return name;
 }
 

@@ -22,15 +22,15 @@ static size_t end_of_choice(struct mf_str pattern, size_t at)
 /* Takes the next text between "," and "}", from *at on. */
 static bool next_choice(struct mf_str pattern, size_t *at, struct mf_str *out)
 {
-    size_t start = *at, end = start;
+    const char *start = pattern.at + *at, *end = pattern.at + pattern.size;
+    const char *here = start;
 
-    if (start >= pattern.size || pattern.at[start - 1] == '}')
+    if (start >= end || start[-1] == '}')
         return false;
-    while (end < pattern.size && pattern.at[end] != ',' &&
-           pattern.at[end] != '}')
-        end++;
-    *at = end + 1;
-    *out = (struct mf_str){ pattern.at + start, end - start };
+    while (here < end && *here != ',' && *here != '}')
+        here++;
+    *out = (struct mf_str){ start, (size_t)(here - start) };
+    *at += out->size + 1;
     return true;
 }
 
@@ -109,21 +109,26 @@ static bool take(struct mf_str pattern, struct mf_str name, struct place *place)
     return true;
 }
 
-/* After a "*" that must take more: the next place where what follows it can
- * begin. */
+/* After a "*" that must take more: the next place where the text that follows
+ * it is. */
 static size_t next_place(struct mf_str pattern, struct mf_str name,
                          const struct place *star)
 {
+    struct mf_str text = { pattern.at + star->pattern, 0 };
     size_t at = star->name + 1;
-    const char *found;
 
-    if (star->pattern >= pattern.size ||
-        strchr("*#{", pattern.at[star->pattern]))
-        return at;
-    found = at < name.size ? memchr(name.at + at, pattern.at[star->pattern],
-                                    name.size - at)
-                           : NULL;
-    return found ? (size_t)(found - name.at) : name.size;
+    while (star->pattern + text.size < pattern.size &&
+           !strchr("*#{", text.at[text.size]))
+        text.size++;
+    while (text.size > 0 && at < name.size) {
+        const char *found = memchr(name.at + at, *text.at, name.size - at);
+
+        at = found ? (size_t)(found - name.at) : name.size;
+        if (begins(rest_of(name, at), text))
+            return at;
+        at += at < name.size;
+    }
+    return at;
 }
 
 /* The last "*" so far takes as much as it needs; what came before stays. */

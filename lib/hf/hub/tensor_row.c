@@ -44,6 +44,17 @@ static uint32_t pair_of(const char *at)
            (MF_PAIR_WORDS * 64);
 }
 
+/* "{a,b}..." and "*{a,b}*" have no long text, but one of these. */
+static bool has_choice(const struct mf_tensor_row *row)
+{
+    struct mf_str pattern = row->pattern;
+
+    return pattern.size > 3 &&
+           (pattern.at[0] == '{' ||
+            (memcmp(pattern.at, "*{", 2) == 0 &&
+             memcmp(pattern.at + pattern.size - 2, "}*", 2) == 0));
+}
+
 bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena)
 {
     struct mf_str pattern = row->pattern;
@@ -51,8 +62,8 @@ bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena)
     struct mf_str *choice;
 
     row->needle = needle_of(pattern);
-    if (count == 0 || pattern.size < 4 || memcmp(pattern.at, "*{", 2) != 0 ||
-        memcmp(pattern.at + pattern.size - 2, "}*", 2) != 0)
+    row->choices = count;
+    if (count == 0 || !has_choice(row))
         return true;
     choice = mf_arena_take(arena, count * sizeof(*choice));
     if (!choice)
@@ -61,12 +72,12 @@ bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena)
         uint32_t pair;
 
         choice[i] = mf_glob_choice(pattern, 0, i);
-        assert(choice[i].size > 1);
+        if (choice[i].size < 2)
+            return true; /* any name may begin so */
         pair = pair_of(choice[i].at);
         row->pairs[pair / 64] |= (uint64_t)1 << pair % 64;
     }
     row->choice = choice;
-    row->choices = count;
     return true;
 }
 
@@ -109,7 +120,9 @@ static bool begins_choice(const struct mf_tensor_row *row, const char *at,
 
 static bool holds_choice(const struct mf_tensor_row *row, struct mf_str name)
 {
-    for (size_t i = 0; i + 1 < name.size; i++) {
+    size_t places = row->pattern.at[0] == '{' ? 1 : name.size;
+
+    for (size_t i = 0; i < places && i + 1 < name.size; i++) {
         uint32_t pair = pair_of(name.at + i);
 
         if ((row->pairs[pair / 64] >> pair % 64 & 1) != 0 &&

@@ -65,10 +65,11 @@ struct mf_tensor_row {
     enum mf_tensor_row_kind kind;
     size_t number; /* of the row, from 0 on */
     /* Found sooner than the pattern: its longest plain text, and of one that is
-     * "*{...}*" these texts, with the pairs of bytes that they begin with. */
+     * "*{...}*" or begins with "{...}" these texts, with the pairs of bytes
+     * that they begin with. */
     struct mf_str needle;
-    const struct mf_str *choice; /* NULL: it is another one */
-    size_t choices;
+    const struct mf_str *choice;   /* NULL: it is another one */
+    size_t choices;                /* in the first "{}" of any pattern */
     uint64_t pairs[MF_PAIR_WORDS]; /* as bits */
     struct mf_str pattern;    /* or what is replaced, or the name of an extra */
     int64_t least, most;      /* of the first number in the name */

@@ -163,8 +163,7 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
                            const struct mf_tensor_step *step)
 {
     const struct mf_glob_match *match = stop->match;
-    size_t choices = mf_glob_choices(stop->row->pattern, 0);
-    size_t kinds = choices > 0 ? choices : 1;
+    size_t kinds = stop->row->choices > 0 ? stop->row->choices : 1;
     size_t chosen = match->choice_count > 0 ? match->chosen[0] : 0;
     const struct mf_lora *adapter = work->hub->adapter;
     const struct mf_model *model =
@@ -227,7 +226,7 @@ static enum mf_status refuse(struct mf_tensor_work *work,
 static enum mf_status meet(struct mf_tensor_work *work, struct stop *stop)
 {
     const struct mf_glob_match *match = stop->match;
-    size_t count = mf_glob_choices(stop->row->pattern, 0);
+    size_t count = stop->row->choices;
     int64_t block = -1;
     struct mf_tensor_group *group;
 

@@ -77,21 +77,17 @@ void end_size(struct writing *to, size_t begun)
 
 size_t text_place(struct program *program, struct text text)
 {
-    size_t at = words_find(&program->known, text);
+    size_t place = pool_place(&program->pool, text, 3);
 
-    if (at < program->known.count)
-        return program->place[at];
-    words_add(&program->known, text);
-    program->place =
-        take_memory(program->place, (at + 1) * sizeof(*program->place));
-    program->place[at] = program->texts.size;
+    if (place < program->texts.size)
+        return place;
     expect_at_most(program, text.size, 0xffff);
     add_byte(&program->texts, text.size & 0xff);
     add_byte(&program->texts, text.size >> 8);
     for (size_t i = 0; i < text.size; i++)
         add_byte(&program->texts, (unsigned char)text.at[i]);
     add_byte(&program->texts, 0);
-    return program->place[at];
+    return place;
 }
 
 void put_text(struct writing *to, struct text text)

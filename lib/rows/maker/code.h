@@ -17,9 +17,8 @@ struct program {
     const struct source *source;
     const struct row *row; /* that is written */
     struct bytes code, texts;
-    struct words known; /* texts, in their order */
-    size_t *place;      /* of each */
-    size_t *begin;      /* of each paragraph's rows in the code; and the end */
+    struct pool pool; /* of the texts */
+    size_t *begin;    /* of each paragraph's rows in the code; and the end */
 };
 
 /* What a row is written into. */

@@ -14,17 +14,6 @@ static void add_words(struct words *out, struct text list)
         words_add(out, take_word(&list));
 }
 
-static struct text take_up_to(struct text *text, char sign)
-{
-    struct text out = { text->at, 0 };
-
-    while (out.size < text->size && out.at[out.size] != sign)
-        out.size++;
-    text->at += out.size + (out.size < text->size);
-    text->size -= out.size + (out.size < text->size);
-    return out;
-}
-
 /* All texts of an expression. */
 static void add_texts(struct words *out, struct text text)
 {

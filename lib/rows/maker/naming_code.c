@@ -7,26 +7,13 @@
  */
 #include "lib/rows/maker/naming.h"
 
-/* Texts in their order, and where the next one begins. */
-struct texts {
-    struct words known;
-    size_t *place, size;
-};
-
-static size_t place(struct texts *texts, struct text text)
+/* A NUL ends each. */
+static size_t place(struct pool *texts, struct text text)
 {
-    size_t at = words_find(&texts->known, text);
-
-    if (at < texts->known.count)
-        return texts->place[at];
-    words_add(&texts->known, text);
-    texts->place = take_memory(texts->place, (at + 1) * sizeof(*texts->place));
-    texts->place[at] = texts->size;
-    texts->size += text.size + 1;
-    return texts->place[at];
+    return pool_place(texts, text, 1);
 }
 
-static void put_texts(FILE *out, const struct texts *texts)
+static void put_texts(FILE *out, const struct pool *texts)
 {
     fputs("const char mf_naming_text[] =", out);
     for (size_t i = 0; i < texts->known.count; i++)
@@ -56,7 +43,7 @@ static void put_sorted(FILE *out, const struct naming *naming)
 }
 
 static void put_tensors(FILE *out, const struct naming *naming,
-                        struct texts *texts)
+                        struct pool *texts)
 {
     fputs("const struct mf_naming_tensor mf_naming_tensors[] = {\n", out);
     for (size_t i = 0; i < naming->ids.count; i++)
@@ -69,7 +56,7 @@ static void put_tensors(FILE *out, const struct naming *naming,
 }
 
 static void put_names(FILE *out, const struct naming *naming,
-                      struct texts *texts)
+                      struct pool *texts)
 {
     fputs("const struct mf_naming_prefix mf_naming_prefixes[] = {\n", out);
     for (size_t i = 0; i < naming->prefixes; i++) {
@@ -108,7 +95,7 @@ static void put_bits(FILE *out, const struct naming *naming,
 }
 
 static void put_archs(FILE *out, const struct naming *naming,
-                      struct texts *texts)
+                      struct pool *texts)
 {
     fputs("const struct mf_naming_only mf_naming_onlys[] = {\n", out);
     for (size_t i = 0; i < naming->onlys; i++)
@@ -130,7 +117,7 @@ static void put_archs(FILE *out, const struct naming *naming,
 
 void naming_put(FILE *out, const struct naming *naming)
 {
-    struct texts texts = { .size = 0 };
+    struct pool texts = { .size = 0 };
 
     place(&texts, text_of(""));
     fputs(

@@ -82,11 +82,14 @@ int text_order(struct text a, struct text b);
 bool text_begins(struct text text, const char *beginning);
 bool text_ends(struct text text, const char *end);
 
-/* Takes the text up to the next space, and the space. */
+/* Takes the text up to a sign, and the sign; all of it where the sign is
+ * missing. */
+struct text take_up_to(struct text *text, char sign);
+
+/* The same up to a space. */
 struct text take_word(struct text *text);
 
-/* Takes the text up to a sign outside of brackets, and the sign; all of it
- * where the sign is missing. */
+/* The same up to a sign outside of brackets, without spaces around it. */
 struct text take_until(struct text *text, char sign);
 
 struct text trimmed(struct text text);
@@ -110,6 +113,18 @@ void words_free(struct words *words);
 
 /* The same for places: false if that very word, not one like it, is there. */
 bool words_add_place(struct words *places, struct text word);
+
+/* ---- texts in one string ---- */
+
+/* Each text is in there once. */
+struct pool {
+    struct words known; /* in their order */
+    size_t *place;      /* of each */
+    size_t size;        /* of all */
+};
+
+/* The place of a text, which takes so many bytes more than it has. */
+size_t pool_place(struct pool *pool, struct text text, size_t more);
 
 /* ---- lists of words, which end with NULL ---- */
 

@@ -72,7 +72,7 @@ static size_t used_by(const struct writing *to, struct text name)
         rows_used(to->program->source, to->part->kind, name);
 
     if (!used) {
-        row_error(&to->part->head, "it uses '%.*s', which is no group",
+        row_error(&to->part->head, "it uses '%.*s', which is not a group",
                   (int)name.size, name.at);
         exit(2);
     }

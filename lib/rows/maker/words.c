@@ -61,14 +61,19 @@ struct text trimmed(struct text text)
     return text;
 }
 
+struct text take_up_to(struct text *text, char sign)
+{
+    struct text out = { text->at, 0 };
+
+    while (out.size < text->size && out.at[out.size] != sign)
+        out.size++;
+    skip(text, out.size + (out.size < text->size));
+    return out;
+}
+
 struct text take_word(struct text *text)
 {
-    struct text word = { text->at, 0 };
-
-    while (word.size < text->size && word.at[word.size] != ' ')
-        word.size++;
-    skip(text, word.size + (word.size < text->size));
-    return word;
+    return take_up_to(text, ' ');
 }
 
 struct text take_until(struct text *text, char sign)
@@ -161,6 +166,19 @@ bool words_add(struct words *words, struct text word)
         return false;
     append(words, word);
     return true;
+}
+
+size_t pool_place(struct pool *pool, struct text text, size_t more)
+{
+    size_t at = words_find(&pool->known, text);
+
+    if (at < pool->known.count)
+        return pool->place[at];
+    words_add(&pool->known, text);
+    pool->place = take_memory(pool->place, (at + 1) * sizeof(*pool->place));
+    pool->place[at] = pool->size;
+    pool->size += text.size + more;
+    return pool->place[at];
 }
 
 bool words_add_place(struct words *places, struct text word)
