@@ -261,7 +261,7 @@ function functions(text,    at, head, names) {
     return names
 }
 
-# A list of fifty is no heading.
+# A heading has three at most.
 function heading(names,    each) {
     return split(names, each, ", ") <= 3 ? names : each[1] " and others"
 }

@@ -477,9 +477,9 @@ const struct command command_info = {
     .about = "Prints what a model is on one screen: format, architecture "
              "and other facts, size, parameters, totals for each type of "
              "tensor, shards, and what is wrong with it. Only the header "
-             "is read. Of a Hugging Face folder the facts are those of "
-             "the GGUF file that convert makes of it.\n\n"
-             "Of a folder every model in it and its subfolders is shown. "
+             "is read. A Hugging Face folder has the facts of the GGUF "
+             "file that convert makes of it.\n\n"
+             "A folder is searched for models, with its subfolders. "
              "A file that is damaged but can be read is shown with its "
              "problems; validate judges it.\n",
     .examples = "modelfile info model.gguf\n"

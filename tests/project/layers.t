@@ -96,7 +96,7 @@ program_edges() {
         case $file in
         cli/measure/bench/*) own='|cli/measure/(bench/)?[a-z0-9_]*\.h' ;;
         cli/measure/*) own='|cli/measure/[a-z0-9_]*\.h' ;;
-        cli/commands/*) own="|cli/commands/$name/[a-z0-9_]*\\.h" ;;
+        cli/commands/*) own="|cli/commands/$name/[a-z0-9_]*\\.(h|def)" ;;
         esac
         sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
             grep -Ev "^(lib/(modelfile|program)\\.h|cli/[a-z0-9_]*\\.(h|def)\

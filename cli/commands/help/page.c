@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * page.c - the page of a command, and that of the program, in the manual
+ * page.c - pages of the manual: a command, and the program
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * roff.h - text of a manual page, in the macros of man(7)
  *
- * Whatever a text has in it is printed as it is: nothing of it is taken for a
- * request or an escape.
+ * A text is printed as it is: its dots and backslashes are not taken for
+ * requests and escapes.
  */
 #ifndef MF_CLI_COMMANDS_HELP_ROFF_H
 #define MF_CLI_COMMANDS_HELP_ROFF_H

@@ -58,7 +58,7 @@ void manual_rules(struct run *run)
           "A rule is one thing that can be wrong with a model file. modelfile "
           "validate checks a file against all of them; --ignore and --baseline "
           "accept findings of a rule by its id, and --explain prints what is "
-          "here. Ids stay what they are in later versions.\n");
+          "here. Ids do not change in later versions.\n");
     roff_heading(&run->out, "RULES");
     for (size_t i = 0; mf_rule_at(i, &rule); i++) {
         char tag[100];

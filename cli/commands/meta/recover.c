@@ -76,8 +76,8 @@ const struct command command_meta_recover = {
     .operands_max = 1,
     .summary = "finish an interrupted edit",
     .about = "Finishes an edit of metadata that a crash or a power "
-             "failure interrupted, by the journal that is beside the "
-             "file, and removes the journal.\n",
+             "failure interrupted, by the journal in the folder of "
+             "the file, and removes the journal.\n",
     .examples = "modelfile meta recover model.gguf\n",
     .options = table,
     .once = true,

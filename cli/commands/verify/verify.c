@@ -154,8 +154,8 @@ const struct command command_verify = {
     .operands_max = 1,
     .summary = "prove that a model was made from another one",
     .about = "Finds out whether QUANT was made from SOURCE: the tensors "
-             "of SOURCE are quantized again, and compared with those of "
-             "QUANT, byte by byte. For each tensor it says whether it is "
+             "of SOURCE are quantized again, and compared byte by byte "
+             "with QUANT. For each tensor it says whether it is "
              "the same, is explained by a known program or option, or "
              "differs. --statement writes the result as an in-toto "
              "statement.\n",
