@@ -636,7 +636,7 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
 SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)
 fuzz-seeds: $(SEEDS) ## unpacks the inputs that fuzzing begins with
 
-$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds/%.txt tests/fuzz/seeds.sh
+$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds.txt tests/fuzz/seeds.sh
 	@sh tests/fuzz/seeds.sh unpack $* $(BUILD)/seeds
 
 $(BUILD)/fuzz/%.o: %.c
