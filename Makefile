@@ -228,7 +228,8 @@ LIBDL    := -ldl
 LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
 # What the program in fixtures/ writes, and one of these.
-MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
+MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
+            $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
 .PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
@@ -429,7 +430,8 @@ $(MAKER): $(MAKES)
 	$(Q)$(HOSTCC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -ffp-contract=off $(WARN) $(WERROR) -I. $(filter %.c,$^) -o $@
 
 # The name that stands for all: it is the newest.
-$(FIXTURES): $(MAKES) fixtures/digests.txt | $(MAKER)
+$(FIXTURES): $(MAKES) $(wildcard fixtures/*/folders.txt fixtures/*/*/folders.txt) \
+    fixtures/digests.txt | $(MAKER)
 	@rm -rf $(MADE)
 	$(call say,MAKE,fixtures)
 	$(Q)$(MAKER) fixtures $(BUILD)/fixtures/README.md
