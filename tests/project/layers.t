@@ -486,7 +486,8 @@ pulled_in() {
 # linked without a codec.
 pulled_codecs() {
     pulled_in modelfile.h 'mf_model_validate_data(0)' |
-        grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)'
+        grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)' |
+        grep -vE '\((scan|product|xxh3)\.'
 }
 pulled_validate() {
     pulled_in modelfile.h 'mf_model_validate_data(0)' |

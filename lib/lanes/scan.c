@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_lane.h - loops over numbers, one copy for each instruction set
+ * scan.c - loops over numbers, one copy for each instruction set
  *
- * Included by scan_portable.c, scan_avx2.c and scan_avx512.c, which differ in
- * their LANE and in what the compiler may use for it.
+ * It is compiled for each, with its name as MF_ISA.
  */
 #include "lib/base/little.h"
 #include "lib/lanes/isa.h"
@@ -62,9 +61,9 @@ COUNT(16)
 COUNT(32)
 COUNT(64)
 
-uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
-                               size_t stride, uint8_t width,
-                               struct mf_bits bits)
+uint64_t JOIN(mf_count_, MF_ISA)(const uint8_t *bytes, size_t count,
+                                 size_t stride, uint8_t width,
+                                 struct mf_bits bits)
 {
     switch (width) {
     case 1:
@@ -202,9 +201,9 @@ RANGE(16)
 RANGE(32)
 RANGE(64)
 
-struct mf_outside JOIN(mf_range_, LANE)(const uint8_t *bytes, size_t count,
-                                        size_t stride, uint8_t width,
-                                        bool reverse, struct mf_bounds bounds)
+struct mf_outside JOIN(mf_range_, MF_ISA)(const uint8_t *bytes, size_t count,
+                                          size_t stride, uint8_t width,
+                                          bool reverse, struct mf_bounds bounds)
 {
     reverse = reverse != MF_HOST_IS_BIG;
     switch (width) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * product_lane.h - products of narrow matrices, one copy for each instruction
+ * product.c - products of narrow matrices, one copy for each instruction
  * set
  *
- * Included by product_portable.c, product_avx2.c and product_avx512.c, which
- * differ in their LANE and in what the compiler may use for it.  Each sum is of
- * products in the order of the rank, each step rounded, so that all give the
- * same: vectors take sums side by side, never parts of one.
+ * It is compiled for each, with its name as MF_ISA.  Each sum is of products in
+ * the order of the rank, each step rounded, so that all give the same: vectors
+ * take sums side by side, never parts of one.
  *
  * Sums of some rows and columns stay in registers for all ranks; the loop that
  * took one row and one rank at a time loaded and stored a sum for each product.
@@ -85,8 +84,8 @@ static void add_rest(float *sum, const float *a, const float *b,
         }
 }
 
-void JOIN(mf_product_, LANE)(float *sum, const float *a, const float *b,
-                             struct mf_product_size size)
+void JOIN(mf_product_, MF_ISA)(float *sum, const float *a, const float *b,
+                               struct mf_product_size size)
 {
     size_t columns = size.columns - size.columns % (2 * WIDTH);
     size_t rows = size.rows - size.rows % ROWS;
