@@ -276,7 +276,7 @@ $(BUILD)/cli/build.o: private OWN := \
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
-PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
+PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o)
 $(PROFILE_HOT): private OWN := -Os
 $(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os \
     $(call known,-fno-asynchronous-unwind-tables)
@@ -490,7 +490,7 @@ $(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
-    measure/csv measure/fingerprint measure/sha256)
+    measure/csv measure/fingerprint)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.
 $(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \

@@ -8,7 +8,7 @@
 
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
-#include "lib/check/data_members.h"
+#include "lib/check/data_report.h"
 #include "lib/check/data_rows.h"
 
 /* ---- one piece, in a thread ---- */

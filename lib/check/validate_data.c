@@ -26,8 +26,8 @@
 #include <assert.h>
 
 #include "lib/check/check.h"
-#include "lib/check/data_members.h"
 #include "lib/check/data_pieces.h"
+#include "lib/check/data_report.h"
 #include "lib/check/data_rows.h"
 #include "lib/model/steady.h"
 

@@ -14,4 +14,11 @@
 /* path is open as the only file and lists others: opens those instead. */
 enum mf_status mf_model_open_listed(struct mf_model *model, const char *path);
 
+/* ---- the list that has a file ---- */
+
+/* *out: the path of the index.json in path's folder that lists it, in the
+ * model's arena; NULL if none does. */
+enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
+                                   const char **out);
+
 #endif

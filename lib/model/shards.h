@@ -26,4 +26,10 @@ enum mf_status mf_model_add_source(struct mf_model *model,
  * shards that the user did not name; returns the error's status. */
 enum mf_status mf_shard_add_context(struct mf_model *model, const char *path);
 
+/* ---- metadata of later shards, compared with the first one's ---- */
+
+/* Adds findings where a later shard repeats a key or contradicts the first
+ * shard, for mf_model_validate. */
+enum mf_status mf_shards_check_metadata(struct mf_model *model);
+
 #endif

@@ -82,7 +82,7 @@ struct mf_vocab_key mf_vocab_key(const struct mf_vocab *vocab,
 /* keys.c: names, types, lengths and ids; fills in the rest of *vocab. */
 void mf_vocab_check_keys(struct mf_vocab *vocab);
 
-/* needs.c: tokens without which llama.cpp aborts. */
+/* vocab.c: tokens without which llama.cpp aborts. */
 void mf_vocab_check_needs(struct mf_vocab *vocab);
 
 /* tokens.c: the tokens themselves, and merges with them. */

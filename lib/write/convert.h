@@ -9,11 +9,10 @@
  *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
- *   output_order.c   whether its numbers are little- or big-endian
  *   output_name.c    that file's name, if no option names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
- *   output.c         header, padding and checksum of one file
+ *   output.c         header, padding and checksum of one file; its order of bytes
  *   transfer.c       cuts the tensors into pieces and shares them among threads
  *   piece.c          reads, converts, checks and writes one piece
  *   weights.c        loads the importance weights of one tensor
@@ -209,7 +208,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
 enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
                                  const struct mf_convert_options *options);
 
-/* The order of bytes (output_order.c): whether the options fit together; the
+/* The order of bytes: whether the options fit together; the
  * one that they name, else the model's; sets the draft's, which is the model's
  * if it has its format. */
 enum mf_status mf_outputs_check_order(struct mf_env *env, const char *path,

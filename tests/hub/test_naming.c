@@ -7,7 +7,7 @@
  * each architecture and blocks 0 to 3; here are some of each kind.
  */
 #include "lib/hf/hub/glob.h"
-#include "lib/hf/hub/llama3.h"
+#include "lib/hf/hub/pytorch.h"
 #include "lib/hf/hub/naming.h"
 #include "tests/with_env.h"
 

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "lib/hf/hub/centre.h"
+#include "lib/hf/hub/pytorch.h"
 
 typedef const struct mf_derived *node_step(struct mf_derivation *derive,
                                            const struct mf_tensor_step *step,
