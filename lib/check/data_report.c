@@ -2,9 +2,8 @@
  *
  * data_report.c - what was found in the data of one tensor, as findings
  */
-#include "lib/check/data_report.h"
-
 #include "lib/base/str.h"
+#include "lib/check/data_parts.h"
 
 /* Blocks may lose their last bits where a model has learnt nothing: the unused
  * tokens of an embedding are some in a hundred rows.  This many are not that.

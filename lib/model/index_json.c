@@ -7,7 +7,6 @@
  * files have.  Keeping the first reading would need memory for every tensor
  * name in the list, whatever a hostile list claims.
  */
-#include "lib/model/index_json.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/nearby.h"
-#include "lib/model/shards.h"
+#include "lib/model/open_parts.h"
 
 enum mf_status mf_shard_names_add(struct mf_shard_names *names,
                                   struct mf_str name, size_t *at)

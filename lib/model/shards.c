@@ -15,7 +15,7 @@
  * and turns "cannot be opened" into SHARD-MISSING if it is the model that is at
  * fault, not the system.
  */
-#include "lib/model/shards.h"
+#include "lib/model/open_parts.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "lib/base/options.h"
 #include "lib/io/system.h"
 #include "lib/model/pending.h"
-#include "lib/write/edit.h"
+#include "lib/write/convert.h"
 
 /* ---- editors ---- */
 

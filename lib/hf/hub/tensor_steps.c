@@ -6,7 +6,7 @@
  * A dimension is counted from the end where it is negative.  Numbers come from
  * config.json, so all of them are checked.
  */
-#include "lib/hf/hub/tensor_steps.h"
+#include "lib/hf/hub/tensors_work.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * edit_value.h - edits from arguments: KEY=VALUE, KEY:TYPE=VALUE
+ * meta.h - the parts of the commands modelfile meta
  */
-#ifndef MF_CLI_META_EDIT_VALUE_H
-#define MF_CLI_META_EDIT_VALUE_H
+#ifndef MF_CLI_COMMANDS_META_META_H
+#define MF_CLI_COMMANDS_META_META_H
 
+#include "cli/buffer.h"
 #include "cli/cli.h"
 #include "cli/textfile.h"
+
+/* ---- edits from arguments: KEY=VALUE, KEY:TYPE=VALUE ---- */
 
 /* Memory that an edit points to. */
 struct held {
@@ -40,5 +43,16 @@ bool edit_value_parse(struct editing *editing, const char *argument,
 
 /* Of one model; file: also what was read for all. */
 void edit_value_release(struct run *run, struct held *held, bool file);
+
+/* ---- what edits change, and which of them look like a mistake ---- */
+
+/* Remarks on values that are the name of a file, and on new keys that are
+ * nearly known ones. */
+void changes_warn(const struct editing *editing);
+
+/* With --json a member "changes".  Else lines "key: old → new" are put into
+ * text, to be printed if the edits are made: the old values cannot be read any
+ * more then.  False after a report. */
+bool changes_show(const struct editing *editing, struct buffer *text);
 
 #endif
