@@ -147,10 +147,13 @@ FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm ca
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
 ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan watch full
-# A codec is a file in lib/quant, compiled once for each instruction set.
+# Codecs, and loops over the bytes of tensors, are compiled once for each
+# instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
+LANES    := $(filter-out %/isa.c,$(wildcard lib/lanes/*.c))
 ISAS     := portable $(if $(X86_64),avx2 avx512)
-CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
+for_isas  = $(foreach isa,$(ISAS),$(1:%.c=$(BUILD)/%.$(isa).o))
+CODEC_OBJ := $(call for_isas,$(CODECS))
 # What each family of models is, in rows, and what their tensors are called:
 # tables for the rooms that use them.  Checks of a folder know the names of all
 # models that those rows convert.
@@ -166,8 +169,8 @@ TABLES   := $(foreach name,$(TABLE_NAMES),$(TABLE_$(name)))
 # For a test the same with one more family, the file of which is in docs/adding.md.
 ADDED    := $(BUILD)/added
 ADDED_ROWS := $(ADDED)/wren.txt
-LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(TABLES:%=$(BUILD)/%.o) $(CODEC_OBJ)
+LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LANES),$(wildcard $(ROOMS:%=lib/%/*.c) \
+              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c)))) $(TABLES:%=$(BUILD)/%.o) $(call for_isas,$(LANES)) $(CODEC_OBJ)
 
 # ---- groups
 
@@ -228,7 +231,8 @@ LIBDL    := -ldl
 LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 
 # What the program in fixtures/ writes, and one of these.
-MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
+MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
+            $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
 .PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
@@ -272,24 +276,29 @@ $(BUILD)/cli/build.o: private OWN := \
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
-PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
+PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o)
 $(PROFILE_HOT): private OWN := -Os
 $(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os \
     $(call known,-fno-asynchronous-unwind-tables)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
-$(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
-$(BUILD)/lib/lanes/product_portable.o: private OWN := -O3
 $(BUILD)/lib/compare/moments.o: private OWN := -O3
-ifneq (,$(X86_64))
-$(BUILD)/lib/lanes/scan_avx2.o: private OWN := -O3 -mavx2
-$(BUILD)/lib/lanes/scan_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl \
-    -mprefer-vector-width=512
-$(BUILD)/lib/lanes/product_avx2.o: private OWN := -O3 -mavx2
-$(BUILD)/lib/lanes/product_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl
-$(BUILD)/lib/lanes/xxh3_avx2.o: private OWN := -mavx2
-$(BUILD)/lib/lanes/xxh3_avx512.o: private OWN := -mavx512f
-endif
+LANE_avx2     := -mavx2
+LANE_avx512   := -mavx512bw -mavx512vl
+$(BUILD)/lib/lanes/scan.avx512.o: private OWN := -mprefer-vector-width=512
+
+define lane_rule
+$(BUILD)/lib/lanes/%.$(1).o: lib/lanes/%.c
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(COMPILE) $$(if $$(filter xxh3,$$*),,-O3) $$(LANE_$(1)) -DMF_ISA=$(1) -MMD -MP -c $$< -o $$@
+
+$(BUILD)/fuzz/lib/lanes/%.$(1).o: lib/lanes/%.c
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)clang $$(STD) $$(FUZZ_FLAGS) $$(FUZZ_SAN) -DMF_ISA=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach isa,$(ISAS),$(eval $(call lane_rule,$(isa))))
 
 # What these allow the compiler changes no result.  Nothing that does is on:
 # a row has the same bytes whatever machine made it.  Where each variable is in
@@ -429,7 +438,8 @@ $(MAKER): $(MAKES)
 	$(Q)$(HOSTCC) -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -ffp-contract=off $(WARN) $(WERROR) -I. $(filter %.c,$^) -o $@
 
 # The name that stands for all: it is the newest.
-$(FIXTURES): $(MAKES) fixtures/digests.txt | $(MAKER)
+$(FIXTURES): $(MAKES) $(wildcard fixtures/*/folders.txt fixtures/*/*/folders.txt) \
+    fixtures/digests.txt | $(MAKER)
 	@rm -rf $(MADE)
 	$(call say,MAKE,fixtures)
 	$(Q)$(MAKER) fixtures $(BUILD)/fixtures/README.md
@@ -480,7 +490,7 @@ $(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
-    measure/csv measure/fingerprint measure/sha256)
+    measure/csv measure/fingerprint)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.
 $(addprefix $(BUILD)/tests/test_,arch recipe plan_graph): $(BUILD)/tests/rows/rows_of.o \
@@ -623,6 +633,7 @@ fuzz_file    = $(strip $(foreach file,open convert restore sidecar lines journal
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))
 fuzz_readers = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(fuzz_command))
 FUZZ_FLAGS   := -O1 -g -fno-sanitize-recover=all
+FUZZ_SAN     := -fsanitize=fuzzer-no-link,address,undefined
 FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),$(LIB_OBJ)))
 
 .SECONDEXPANSION:
@@ -636,14 +647,13 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
 SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)
 fuzz-seeds: $(SEEDS) ## unpacks the inputs that fuzzing begins with
 
-$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds/%.txt tests/fuzz/seeds.sh
+$(BUILD)/seeds/%.txt: tests/fuzz/seeds/%.tar tests/fuzz/seeds.txt tests/fuzz/seeds.sh
 	@sh tests/fuzz/seeds.sh unpack $* $(BUILD)/seeds
 
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined \
-	    -MMD -MP -c $< -o $@
+	$(Q)clang $(STD) $(FUZZ_FLAGS) $(FUZZ_SAN) -MMD -MP -c $< -o $@
 
 # Sources that were made.
 $(BUILD)/fuzz/%.o: $(BUILD)/%.c

@@ -2,7 +2,7 @@
  *
  * advice.c - what a user can do about an error of the library
  */
-#include "cli/advice.h"
+#include "cli/report.h"
 
 #include <string.h>
 

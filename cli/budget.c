@@ -5,16 +5,280 @@
  * The limit counts every malloc, including the C library, OpenMP and libcrypto.
  * A build that does not count them limits each env instead.
  */
+#if defined(__linux__)
+#define _GNU_SOURCE /* prctl */
+#endif
 #include "cli/budget.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 #include "cli/cli.h"
 #include "cli/malloc_count.h"
-#include "cli/trial.h"
+#include "cli/progress.h"
+
+/* ---- trials ---- */
+
+/* The process that makes the trials waits, and ends with the program.  The
+ * program does not wait for it: the system would count its memory as the
+ * program's. */
+
+/* Limits are tried in whole K, as --max-memory has it, and the answer is at
+ * most 3 % too high. */
+#define UNIT     ((uint64_t)1000)
+#define CLOSE    32
+#define UNIT_MAX (UINT64_C(1) << 40) /* no machine has as much */
+
+/* A header of a million tensors is checked in 2 s. */
+#define SECONDS_EACH 10
+#define SECONDS_ALL  15
+
+/* Buffers have their size when the first data is read. */
+#define DATA_SECONDS 0.2
+
+static int ask = -1,
+           answer = -1;    /* of the program, or of the waiting process */
+static off_t input_offset; /* of standard input, when it all began */
+
+static void die_with_parent(void)
+{
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+}
+
+/* Standard output and error must not be held open longer than the program
+ * does. */
+static bool leave_output(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    bool left = null >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+                dup2(null, STDERR_FILENO) >= 0;
+
+    if (null > STDERR_FILENO)
+        close(null);
+    return left;
+}
+
+/* A file that is standard input is read by its own offset; a pipe has been
+ * read, and ends at once. */
+static bool open_input(void)
+{
+    struct stat status;
+    bool file = fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+    int input =
+        open(file ? "/proc/self/fd/0" : "/dev/null", O_RDONLY | O_CLOEXEC);
+    bool opened = input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+                  (!file || lseek(STDIN_FILENO, input_offset, SEEK_SET) >= 0);
+
+    if (input > STDERR_FILENO)
+        close(input);
+    return opened;
+}
+
+/* ---- a trial ---- */
+
+static void become_trial(struct run *run, uint64_t units)
+{
+    struct rlimit time = { SECONDS_EACH, SECONDS_EACH };
+
+    die_with_parent();
+    close(ask);
+    close(answer);
+    if (setrlimit(RLIMIT_CPU, &time) != 0 || !open_input())
+        raise(SIGKILL); /* whatever its exit code, it would count */
+    run->trial = true;
+    run->options->max_memory = units * UNIT;
+    run->options->quiet = true;
+    run->options->stats = false;
+    run->options->progress = PROGRESS_NEVER;
+    run->options->resume = false; /* what was kept is not for trials */
+}
+
+bool trial_progress(void *user, const struct mf_progress *progress)
+{
+    static struct timespec begun;
+    struct timespec now;
+
+    (void)user;
+    if (progress->total == 0)
+        return true;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (begun.tv_sec == 0 && begun.tv_nsec == 0)
+        begun = now;
+    return (double)(now.tv_sec - begun.tv_sec) +
+               (double)(now.tv_nsec - begun.tv_nsec) / 1e9 <
+           DATA_SECONDS;
+}
+
+/* ---- the process that makes them ---- */
+
+enum outcome { WORKS, LACKS_MEMORY, UNCLEAR, IN_TRIAL };
+
+static enum outcome try_limit(struct run *run, uint64_t units)
+{
+    pid_t trial = fork(), ended;
+    int end, code;
+
+    if (trial < 0)
+        return UNCLEAR;
+    if (trial == 0) {
+        become_trial(run, units);
+        return IN_TRIAL;
+    }
+    do
+        ended = waitpid(trial, &end, 0);
+    while (ended < 0 && errno == EINTR);
+    if (ended != trial || !WIFEXITED(end))
+        return UNCLEAR;
+    code = WEXITSTATUS(end);
+    if (code == EXIT_MEMORY)
+        return LACKS_MEMORY;
+    /* Whatever it failed for, it had enough memory to find out.  EXIT_SIGNAL
+     * alone: ended by trial_progress. */
+    return code <= EXIT_SIGNAL ? WORKS : UNCLEAR;
+}
+
+struct search {
+    uint64_t low, high; /* too low; one that works, or 0 */
+    uint64_t checked;   /* a tenth less than this one was tried */
+};
+
+/* Doubles until a limit works, halves the difference until it is small.  Then
+ * one a tenth lower must not work: buffers are whole pages, so that now and
+ * then a limit is enough although a higher one is not.  0: done. */
+static uint64_t next_limit(struct search *search, uint64_t given)
+{
+    uint64_t low = search->low, high = search->high, tenth = high - high / 10;
+
+    if (high == 0)
+        return low > 4 ? 2 * low : 8;
+    if (high == search->checked)
+        return 0;
+    if (high - low > 1 && high - low > high / CLOSE)
+        return low + (high - low) / 2;
+    if (low == given || low < tenth)
+        return 0;
+    search->low = given;
+    search->checked = high;
+    return tenth;
+}
+
+/* Each limit that works is an answer; the last one counts. */
+static enum outcome search(struct run *run)
+{
+    uint64_t given = run->options->max_memory / UNIT, next;
+    struct search search = { .low = given };
+
+    while ((next = next_limit(&search, given)) > 0 && next < UNIT_MAX) {
+        enum outcome outcome = try_limit(run, next);
+        uint64_t bytes = next * UNIT;
+
+        if (outcome == LACKS_MEMORY)
+            search.low = next;
+        else if (outcome == WORKS)
+            search.high = next;
+        else
+            return outcome;
+        if (outcome == WORKS &&
+            write(answer, &bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+            return UNCLEAR;
+    }
+    return UNCLEAR;
+}
+
+/* Returns in a trial only. */
+static void wait_and_search(struct run *run)
+{
+    ssize_t got;
+    char byte;
+
+    die_with_parent();
+    if (!leave_output())
+        _exit(EXIT_DONE);
+    do
+        got = read(ask, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1 || search(run) != IN_TRIAL)
+        _exit(EXIT_DONE);
+}
+
+/* ---- the program ---- */
+
+void trial_begin(struct run *run)
+{
+    int asking[2], answering[2];
+    pid_t other;
+
+    if (run->command->once || pipe(asking) != 0)
+        return;
+    if (pipe(answering) != 0) {
+        close(asking[0]);
+        close(asking[1]);
+        return;
+    }
+    input_offset = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    other = fork();
+    close(asking[other != 0 ? 0 : 1]);
+    close(answering[other != 0 ? 1 : 0]);
+    ask = asking[other != 0 ? 1 : 0];
+    answer = answering[other != 0 ? 0 : 1];
+    if (other == 0)
+        wait_and_search(run);
+    else if (other > 0)
+        fcntl(ask, F_SETFD, FD_CLOEXEC);
+}
+
+/* False at the end of the answers, or when it takes too long. */
+static bool next_answer(const struct timespec *asked, uint64_t *least)
+{
+    struct pollfd ready = { .fd = answer, .events = POLLIN };
+    struct timespec now;
+    uint64_t bytes;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - asked->tv_sec >= SECONDS_ALL || progress_signal() != 0)
+        return false;
+    if (poll(&ready, 1, 1000) <= 0)
+        return true;
+    if (read(answer, &bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
+        return false;
+    *least = bytes;
+    return true;
+}
+
+uint64_t trial_least(void)
+{
+    static uint64_t least;
+    struct timespec asked;
+
+    if (ask < 0)
+        return least;
+    clock_gettime(CLOCK_MONOTONIC, &asked);
+    if (write(ask, "?", 1) == 1)
+        while (next_answer(&asked, &least))
+            ;
+    close(ask);
+    close(answer);
+    ask = answer = -1;
+    return least;
+}
+
+/* ---- what --max-memory allows the process, and what it needs ---- */
 
 static bool limited; /* by malloc itself */
 static const struct run *in_work;

@@ -5,9 +5,34 @@
 #ifndef MF_CLI_BUDGET_H
 #define MF_CLI_BUDGET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lib/modelfile.h"
 
+/* ---- trials ---- */
+
+/* What a command needs depends on the file, on its options and on buffers that
+ * shrink with the limit, so it is not computed: the command is run with other
+ * limits, in processes of its own, until the least that works is found.  A
+ * trial prints nothing, writes nothing, and ends soon after it has begun to
+ * read the data of tensors: by then it has what it needs. */
+
 struct run;
+
+/* Forks the process that will make the trials if they are asked for: before
+ * the command has changed anything in memory.  Returns in the program, and in
+ * each trial, where run->trial is true. */
+void trial_begin(struct run *run);
+
+/* The least limit with which the command has worked, in bytes; 0 if unknown.
+ * Takes some tens of milliseconds as a rule, and seconds at most. */
+uint64_t trial_least(void);
+
+/* The progress function of a trial: ends it when it is clear that it works. */
+bool trial_progress(void *user, const struct mf_progress *progress);
+
+/* ---- what --max-memory allows the process, and what it needs ---- */
 
 /* Limits the heap of the whole process, once its options are known. */
 void budget_begin(struct run *run);
@@ -15,7 +40,7 @@ void budget_begin(struct run *run);
 /* Gives a new env the rest of the limit. */
 void budget_env(const struct run *run, struct mf_options *options);
 
-/* Allows the sandbox what a trial writes to; see trial.h. */
+/* Allows the sandbox what a trial writes to; see above. */
 void budget_allow(struct run *run);
 
 /* Ends the process if it is a trial. */

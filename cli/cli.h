@@ -113,7 +113,7 @@ struct run {
     struct sandbox sandbox;
 
     enum answering answering;    /* see answer.h */
-    bool trial;                  /* see trial.h */
+    bool trial;                  /* see budget.h */
     int code;                    /* the worst exit code so far */
     uint64_t size;               /* of all files opened */
     struct mf_io_stats other_io; /* of envs that were freed */

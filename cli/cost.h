@@ -7,6 +7,19 @@
 
 #include "cli/cli.h"
 
+/* ---- where the time went: --timings ---- */
+
+/* The env of the run is about to be made. */
+void timings_begin(struct run *run);
+
+/* The member "timings" of "run"; nothing without --timings. */
+void timings_json(struct run *run);
+
+/* The table on standard error; with --json there is none. */
+void timings_close(struct run *run);
+
+/* ---- what a run cost: heap, bytes read and written, time ---- */
+
 /* The closing line on standard error, or with --stats the table. */
 void cost_close(struct run *run);
 

@@ -7,12 +7,90 @@
  */
 #include "cli/find.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/nearest.h"
 #include "cli/report.h"
-#include "cli/words.h"
+
+/* ---- what people type for a command ---- */
+
+static const struct word {
+    const char *after; /* the command that it follows, or "" */
+    const char *word;
+    const char *name, *sub; /* NULL if no command does it */
+} words[] = {
+#define WORD(word, name, sub) { "", word, name, sub },
+#define SUB(name, word, sub)  { name, word, name, sub },
+#define NONE(word)            { "", word, NULL, NULL },
+#include "cli/words.def"
+#undef WORD
+#undef SUB
+#undef NONE
+};
+#define WORDS (sizeof(words) / sizeof(*words))
+
+static const struct word *find(const char *after, const char *word)
+{
+    for (size_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i].after, after) == 0 &&
+            strcmp(words[i].word, word) == 0)
+            return &words[i];
+    return NULL;
+}
+
+static bool is_for(const struct word *word, const struct command *command)
+{
+    return !*word->after && word->name &&
+           strcmp(word->name, command->name) == 0 &&
+           strcmp(word->sub, command->sub) == 0;
+}
+
+bool words_find(const char *after, const char *word, const char **name,
+                const char **sub)
+{
+    const struct word *found = find(after, word);
+
+    if (!found || !found->name)
+        return false;
+    *name = found->name;
+    *sub = found->sub;
+    return true;
+}
+
+bool words_is_refused(const char *word)
+{
+    const struct word *found = find("", word);
+
+    return found && !found->name;
+}
+
+const char *words_next(size_t *at)
+{
+    while (*at < WORDS) {
+        const struct word *word = &words[(*at)++];
+
+        if (!*word->after && word->name)
+            return word->word;
+    }
+    return NULL;
+}
+
+struct words_of words_of(const struct command *command)
+{
+    struct words_of all = { "" };
+    size_t size = 0;
+
+    for (size_t i = 0; i < WORDS && size < sizeof(all.text); i++)
+        if (is_for(&words[i], command))
+            size +=
+                (size_t)snprintf(all.text + size, sizeof(all.text) - size,
+                                 "%s%s", size > 0 ? ", " : "", words[i].word);
+    return all;
+}
+
+/* ---- which command the command line names ---- */
 
 const struct command *find_command(const struct command *const *list,
                                    const char *name, const char *sub)
@@ -39,7 +117,7 @@ static bool file_exists(const char *path)
 
 struct each_name {
     const struct command *const *list;
-    size_t word; /* of words.h, after the commands */
+    size_t word; /* of words_next, after the commands */
 };
 
 static const char *next_name(void *state)
@@ -150,7 +228,7 @@ static bool word_first(const struct run *run, int at, int count,
     return true;
 }
 
-/* A word of words.h, or a name and such a sub-command: run->command is what
+/* A word of words_find, or a name and such a sub-command: run->command is what
  * they mean.  How many words that are, or 0. */
 static int find_word(struct run *run, const char *name, const char *sub)
 {
@@ -165,10 +243,10 @@ static int find_word(struct run *run, const char *name, const char *sub)
 int find_in_arguments(struct run *run, int count, char **arguments)
 {
     const char *name = "help", *sub = "";
-    int words = 0, meant;
+    int taken = 0, meant;
 
     if (word_first(run, 0, count, arguments) || count > 0)
-        name = command_name(arguments[words++]);
+        name = command_name(arguments[taken++]);
     if (word_first(run, 1, count, arguments))
         sub = arguments[1];
     meant = find_word(run, name, sub);
@@ -177,7 +255,7 @@ int find_in_arguments(struct run *run, int count, char **arguments)
     run->command = find_command(run->commands, name, sub);
     if (!run->command && file_exists(name)) {
         run->command = find_command(run->commands, "info", NULL);
-        words = 0; /* modelfile model.gguf */
+        taken = 0; /* modelfile model.gguf */
     }
     if (!run->command) {
         unknown_command(run, name);
@@ -185,5 +263,5 @@ int find_in_arguments(struct run *run, int count, char **arguments)
     }
     if (!is_sub_or_file(run, sub, count > 2 ? arguments[2] : NULL))
         return -1;
-    return words + (*run->command->sub && strcmp(run->command->sub, sub) == 0);
+    return taken + (*run->command->sub && strcmp(run->command->sub, sub) == 0);
 }

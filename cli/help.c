@@ -9,8 +9,8 @@
 
 #include "cli/answer.h"
 #include "cli/exits.h"
+#include "cli/find.h"
 #include "cli/json.h"
-#include "cli/words.h"
 
 #define OPTION_COLUMN  29 /* where the explanation of an option begins */
 #define COMMAND_COLUMN 31 /* where a command's summary begins */

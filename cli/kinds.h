@@ -30,4 +30,21 @@ size_t kind_entries(struct mf_model *model);
 void kind_json(struct run *run, struct mf_model *model,
                const struct kind *kind);
 
+/* ---- a file that is a table ---- */
+
+/* Lines of a label and a value, the value in that column; false of a model. */
+bool table_text(struct run *run, const struct mf_model *model, size_t column);
+
+/* The member "table", null of a model. */
+void table_json(struct run *run, const struct mf_model *model);
+
+/* ---- a LoRA adapter ---- */
+
+/* Lines of a label and a value, the value in that column; of a model that is
+ * not an adapter none. */
+void adapter_text(struct run *run, struct mf_model *model, size_t column);
+
+/* The member "adapter", null of a model that is not one. */
+void adapter_json(struct run *run, struct mf_model *model);
+
 #endif

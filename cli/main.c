@@ -24,8 +24,6 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
-#include "cli/timings.h"
-#include "cli/trial.h"
 
 static struct run run;
 

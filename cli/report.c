@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/advice.h"
 #include "cli/answer.h"
 #include "cli/budget.h"
 #include "cli/json.h"

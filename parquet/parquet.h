@@ -8,8 +8,7 @@
  *     groups.c   groups of rows
  *     chunk.c    the values of a column in one of them
  *     footer.c   all of it, and key/value metadata
- *     check.c    chunks that overlap
- *     parquet.c  the row of the format
+ *     parquet.c  the row of the format; chunks that overlap
  */
 #ifndef MF_PARQUET_PARQUET_H
 #define MF_PARQUET_PARQUET_H
@@ -100,8 +99,9 @@ enum mf_status mf_parquet_chunk(struct parquet *parquet, uint32_t column);
 /* All that is between the thrift reader and its limit. */
 enum mf_status mf_parquet_footer(struct parquet *parquet);
 
-/* ---- check.c ---- */
+/* ---- parquet.c ---- */
 
+/* Chunks that overlap. */
 void mf_parquet_validate(struct mf_index *index, const struct mf_part *parts,
                          size_t part_count);
 

@@ -59,7 +59,7 @@ counting="-O0 --coverage -fprofile-update=atomic"
 
 objects_of() { # FILE.c
     case $1 in
-    lib/quant/*) ls "build/${1%.c}".*.o ;;
+    lib/quant/* | lib/lanes/[!i]*) ls "build/${1%.c}".*.o ;;
     *) echo "build/${1%.c}.o" ;;
     esac
 }

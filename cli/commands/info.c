@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/adapter.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
 #include "cli/files_from.h"
@@ -15,7 +14,6 @@
 #include "cli/kinds.h"
 #include "cli/missing.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/totals.h"
 #include "cli/value.h"
 

@@ -8,8 +8,21 @@
 #ifndef MF_CLI_FINGERPRINT_H
 #define MF_CLI_FINGERPRINT_H
 
-#include "cli/measure/sha256.h"
 #include "lib/program.h"
+
+/* ---- SHA-256 as text ---- */
+
+/* 64 lower-case digits. */
+struct sha256_text {
+    char at[65];
+};
+
+/* May be called more than once, with more bytes in between. */
+struct sha256_text sha256_end(const struct mf_sha256 *sha);
+
+struct sha256_text sha256_of(const void *bytes, size_t size);
+
+/* ---- what was measured, as one digest ---- */
 
 /* The members, and their order, are ruvector-profiler's. */
 struct fingerprint_config {

@@ -13,7 +13,7 @@
 #ifndef MF_CLI_RECORD_FOLDER_H
 #define MF_CLI_RECORD_FOLDER_H
 
-#include "cli/measure/sha256.h"
+#include "cli/measure/fingerprint.h"
 #include "cli/out.h"
 
 #define RECORD_SUMS "SHA256SUMS"

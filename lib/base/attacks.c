@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * attacks.c - which known attack a finding is the mark of
+ *
+ * Checks do not know attacks: they look for what is wrong, and attacks.def says
+ * which findings have been used against some reader.  A row looks at the text
+ * of a finding, since the text has the place and the number; a check of its own
+ * for each attack was the alternative, and it would find the same fields a
+ * second time.  tests/cli/attacks.t fails if a fixture of a row stops naming
+ * it, so a reworded message cannot lose one.
  */
-#include "lib/base/attacks.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/base/rules.h"
 
 static const struct attack {
     const char *id;
@@ -35,7 +43,9 @@ static bool take_number(const char **text, uint64_t least)
     return true;
 }
 
-bool mf_clue_fits(const char *clue, uint64_t least, const char *text)
+/* Whether the text contains the clue: '*' stands for any text, '#' for a
+ * decimal number of at least `least`. */
+static bool clue_fits(const char *clue, uint64_t least, const char *text)
 {
     const char *at = clue;
     const char *again = clue; /* after a mismatch: from here in the clue, */
@@ -78,5 +88,5 @@ bool mf_attack_fits(size_t index, const char *format,
     row = &attacks[index];
     return strcmp(finding->rule, mf_rules[row->rule].id) == 0 &&
            (!format || !row->format || strcmp(format, row->format) == 0) &&
-           mf_clue_fits(row->clue, row->least, finding->message);
+           clue_fits(row->clue, row->least, finding->message);
 }

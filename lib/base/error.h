@@ -18,8 +18,21 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "lib/base/reasons.h"
 #include "lib/base/rules.h"
+#include "lib/modelfile.h"
+
+/* ---- why a request is refused although the bytes are fine ---- */
+
+enum mf_reason {
+#define REASON(NAME, id, status, meaning) MF_REASON_##NAME,
+#include "lib/base/reasons.def"
+#undef REASON
+    MF_REASON_COUNT
+};
+
+extern const struct mf_reason_info mf_reasons[MF_REASON_COUNT];
+
+/* ---- the error of an env ---- */
 
 #if defined(__GNUC__)
 #if defined(__MINGW32__) /* where plain printf is Microsoft's */

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/inputs.h"
 #include "lib/base/kept.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"

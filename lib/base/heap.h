@@ -38,7 +38,7 @@ struct mf_scratch {
     uint64_t end;       /* of what was taken */
 };
 
-/* Files that no output may replace: see inputs.h. */
+/* Files that no output may replace: see kept.h. */
 struct mf_inputs {
     struct mf_input_file {
         uint64_t device, file;

@@ -2,14 +2,12 @@
  *
  * data_pieces.c - pieces of tensor data: scanned in threads, merged in order
  */
-#include "lib/check/data_pieces.h"
 
 #include <assert.h>
 
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
-#include "lib/check/data_members.h"
-#include "lib/check/data_rows.h"
+#include "lib/check/data_parts.h"
 
 /* ---- one piece, in a thread ---- */
 

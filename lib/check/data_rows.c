@@ -8,7 +8,7 @@
  * reads the tensor at two places a row apart, until they differ.  What it finds
  * depends neither on the size of pieces nor on the number of threads.
  */
-#include "lib/check/data_rows.h"
+#include "lib/check/data_parts.h"
 
 #include <string.h>
 

@@ -2,9 +2,10 @@
  *
  * scan.c - finding NaN, infinite and extreme values in the bytes of a tensor
  *
- * A loop without branches (scan_lane.h) compares magnitudes with one bound: NaN
- * and infinity are above it, too.  Nearly always nothing is; otherwise a slow
- * loop goes through the buffer block by block to find what and where.
+ * A loop without branches (lib/lanes/scan.c) compares magnitudes with one
+ * bound: NaN and infinity are above it, too.  Nearly always nothing is;
+ * otherwise a slow loop goes through the buffer block by block to find what and
+ * where.
  */
 #include "lib/check/scan.h"
 

@@ -14,7 +14,64 @@
 #include "lib/base/names.h"
 #include "lib/base/str.h"
 #include "lib/check/check.h"
-#include "lib/model/name_pattern.h"
+#include "lib/modelfile.h"
+
+/* ---- the name of a tensor without its numbers ---- */
+
+/* "blk.7.attn_q.weight" becomes "blk.*.attn_q.weight", so that one row of a
+ * table stands for the tensors of all blocks. */
+
+/* The longest pattern of any table takes 55 bytes. */
+#define MF_NAME_PATTERN_MAX 64
+
+struct mf_name_pattern {
+    char text[MF_NAME_PATTERN_MAX];
+    struct mf_str name; /* with "*" for each number between dots */
+    bool has_block;
+    uint64_t block; /* the first number */
+};
+
+/* The count of digits from `at` on, if they are a whole part between dots. */
+static size_t digits_at(struct mf_str name, size_t at)
+{
+    size_t end = at;
+
+    if (at > 0 && name.at[at - 1] != '.')
+        return 0;
+    while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
+        end++;
+    return end == name.size || name.at[end] != '.' ? 0 : end - at;
+}
+
+/* False for a name that no table can have: too long, or with a number of more
+ * than nine digits. */
+static bool mf_name_pattern_make(struct mf_str name,
+                                 struct mf_name_pattern *out)
+{
+    size_t size = 0, at = 0;
+
+    out->has_block = false;
+    out->block = 0;
+    while (at < name.size) {
+        size_t digits = digits_at(name, at);
+
+        if (digits > 9 || size == MF_NAME_PATTERN_MAX)
+            return false;
+        if (digits == 0) {
+            out->text[size++] = name.at[at++];
+            continue;
+        }
+        for (size_t i = 0; i < digits && !out->has_block; i++)
+            out->block = out->block * 10 + (uint64_t)(name.at[at + i] - '0');
+        out->has_block = true;
+        out->text[size++] = '*';
+        at += digits;
+    }
+    out->name = (struct mf_str){ out->text, size };
+    return true;
+}
+
+/* ---- types that llama.cpp can compute with, tensor by tensor ---- */
 
 #define BIT(NAME)    (UINT64_C(1) << MF_TYPE_##NAME)
 #define F32_ONLY     BIT(F32)

@@ -15,7 +15,7 @@
 #include "lib/io/path.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
-#include "lib/model/shard_meta.h"
+#include "lib/model/open_parts.h"
 #include "lib/vocab/templates.h"
 #include "lib/vocab/vocab.h"
 

@@ -26,9 +26,7 @@
 #include <assert.h>
 
 #include "lib/check/check.h"
-#include "lib/check/data_members.h"
-#include "lib/check/data_pieces.h"
-#include "lib/check/data_rows.h"
+#include "lib/check/data_parts.h"
 #include "lib/model/steady.h"
 
 #define PIECES_MAX  1024

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "lib/base/parallel.h"
-#include "lib/base/slices.h"
 #include "lib/base/timings.h"
+#include "lib/compare/compare.h"
 #include "lib/io/digest.h"
 #include "lib/model/steady.h"
 

@@ -12,7 +12,6 @@
 
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
-#include "lib/compare/integers.h"
 #include "lib/compare/moments.h"
 #include "lib/compare/wide.h"
 #include "lib/model/steady.h"

@@ -9,7 +9,12 @@
 #ifndef MF_LIB_WIDE_H
 #define MF_LIB_WIDE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "lib/compare/diff.h"
+#include "lib/model/types.h"
 
 /* The number is high + low; low is 0 for all but large integers. */
 struct mf_wide {
@@ -44,5 +49,33 @@ void mf_decode_numbers(const struct mf_codec *codec, enum mf_type type,
 #define MF_WIDE_GROUP 256
 void mf_apart_add_numbers(struct mf_apart *apart, bool wide, const void *a,
                           const void *b, size_t count);
+
+/* ---- exact sums of integers of up to 64 bits ---- */
+
+/* C11 has no integers of more than 64 bits that every compiler knows, so wide
+ * sums are arrays of 64-bit words, the lowest first.  They are exact, and so
+ * the order of the numbers does not matter. */
+
+/* Below 2^63 numbers: their sum fits 128 bits, the sum of their squares 192. */
+struct mf_integers {
+    uint64_t count, zeros;
+    uint64_t sum[2]; /* two's complement */
+    uint64_t squares[3];
+    uint64_t min, max; /* the sign of signed ones inverted, which puts them into
+                          the order of uint64_t */
+};
+
+/* Adds integers of that type. */
+void mf_integers_add(struct mf_integers *sum, enum mf_type type,
+                     const uint8_t *bytes, size_t count);
+void mf_integers_join(struct mf_integers *sum, const struct mf_integers *more);
+
+/* As mf_integer_at; 0 without numbers. */
+uint64_t mf_integers_min(const struct mf_integers *sum, enum mf_type type);
+uint64_t mf_integers_max(const struct mf_integers *sum, enum mf_type type);
+
+double mf_integers_mean(const struct mf_integers *sum);
+double mf_integers_deviation(const struct mf_integers *sum);
+double mf_integers_norm(const struct mf_integers *sum);
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include <assert.h>
 
-#include "lib/derive/lowrank.h"
+#include "lib/derive/node.h"
 
 struct join {
     struct mf_derived node;

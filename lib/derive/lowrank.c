@@ -11,7 +11,7 @@
  *
  * The product is a sum of f32, in the order of the rank, whatever part is read.
  */
-#include "lib/derive/lowrank.h"
+#include "lib/derive/node.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "lib/codec/codecs.h"
-#include "lib/derive/lowrank.h"
+#include "lib/derive/node.h"
 
 #define CHUNK 256
 

@@ -101,4 +101,49 @@ enum mf_status mf_derived_misfit(const struct mf_derivation *derivation,
                                  const struct mf_derived *node,
                                  const char *format, ...) MF_PRINTF(3, 4);
 
+/* ---- a node's elements in another order, or some of them ---- */
+
+struct mf_axis {
+    uint64_t count, stride; /* in elements of the node below */
+};
+
+/* Element (i, j, ...) is element offset + i * stride + j * stride + ... of
+ * the node below, whose own elements count row by row. */
+struct mf_derived_view {
+    struct mf_derived node;
+    const struct mf_derived *below;
+    uint64_t offset;
+    uint32_t rank; /* of axis: dimensions of one place are left out, and
+                      dimensions that are one in memory are put together */
+    struct mf_axis axis[];
+};
+
+bool mf_view_read(const struct mf_derived *node, struct mf_span elements,
+                  uint8_t *into, struct mf_derived_room room);
+
+/* ---- between the files that make nodes and lowrank.c ---- */
+
+/* Each is true where it has made the node, *out, NULL after mf_fail; false: the
+ * node is read as any other. */
+
+bool mf_lowrank_reshape(const struct mf_derivation *d,
+                        const struct mf_derived *node, uint32_t rank,
+                        const uint64_t *dim, const struct mf_derived **out);
+bool mf_lowrank_swap(const struct mf_derivation *d,
+                     const struct mf_derived *node, uint32_t a, uint32_t b,
+                     const struct mf_derived **out);
+bool mf_lowrank_slice(const struct mf_derivation *d,
+                      const struct mf_derived *node,
+                      struct mf_derived_slice slice,
+                      const struct mf_derived **out);
+bool mf_lowrank_join(const struct mf_derivation *d, uint32_t axis,
+                     const struct mf_derived *const *nodes, size_t count,
+                     bool stack, const struct mf_derived **out);
+bool mf_lowrank_map(const struct mf_derivation *d,
+                    const struct mf_derived *node, enum mf_map map,
+                    double constant, const struct mf_derived **out);
+bool mf_lowrank_cast(const struct mf_derivation *d,
+                     const struct mf_derived *node, enum mf_type type,
+                     const struct mf_derived **out);
+
 #endif

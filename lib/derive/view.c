@@ -8,8 +8,7 @@
  */
 #include <assert.h>
 
-#include "lib/derive/lowrank.h"
-#include "lib/derive/view.h"
+#include "lib/derive/node.h"
 
 /* A view while it is made: all of its dimensions. */
 struct layout {

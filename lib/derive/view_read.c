@@ -10,7 +10,7 @@
  */
 #include <assert.h>
 
-#include "lib/derive/view.h"
+#include "lib/derive/node.h"
 
 /* What lies between two wanted parts is read as well, rather than calling the
  * system twice, up to so many bytes. */

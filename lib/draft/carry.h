@@ -71,7 +71,7 @@ enum mf_status mf_edits_check(struct mf_env *env, const struct mf_edit *edits,
 struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
                                      const char *name);
 
-/* ---- carry_row.c: keys that GGUF and APR name differently ---- */
+/* ---- carry_apr.c: keys that GGUF and APR name differently ---- */
 
 struct mf_carry {
     struct mf_draft *draft;

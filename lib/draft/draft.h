@@ -24,6 +24,7 @@
 
 #include "lib/io/sink.h"
 #include "lib/model/format.h"
+#include "lib/model/model.h"
 
 struct mf_entry;
 
@@ -253,5 +254,13 @@ enum mf_status mf_draft_measure(const struct mf_draft *draft, mf_put_part *put,
                                 struct mf_sink *sink, uint64_t *size);
 enum mf_status mf_draft_put(const struct mf_draft *draft, mf_put_part *put,
                             uint64_t size, struct mf_sink *sink);
+
+/* ---- the file that an edit would leave, before it is written ---- */
+
+/* Validates the header of the planned draft of the model's file.
+ * MF_ERR_UNSUPPORTED where it has more errors of any rule than the file has
+ * now: an edit may leave errors or repair them, and adds none. */
+enum mf_status mf_preview_check(const struct mf_draft *draft,
+                                const struct mf_model *model, bool force);
 
 #endif

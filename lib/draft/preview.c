@@ -7,7 +7,7 @@
  * a vocabulary needs no memory.  The tensor data are zeros: validating a header
  * does not read them.
  */
-#include "lib/draft/preview.h"
+#include "lib/draft/draft.h"
 
 /* Shorter values are copied. */
 #define LONG_SPAN 4096

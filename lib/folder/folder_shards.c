@@ -10,7 +10,7 @@
 #include "lib/io/path.h"
 #include "lib/io/system.h"
 #include "lib/model/nearby.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 
 bool mf_folder_is_whole(const struct mf_model *model)
 {

@@ -2,7 +2,7 @@
  *
  * keep_input.c - which file a program has read, for the env to remember
  */
-#include "lib/base/inputs.h"
+#include "lib/base/kept.h"
 #include "lib/base/options.h"
 #include "lib/io/system.h"
 #include "lib/program.h"

@@ -7,9 +7,9 @@
  * digests and sums.  It knows no file, no type and no model.
  *
  * Every instruction set gives the same answers; they differ in speed alone.
- * Each is a file of its own with its own compiler flags: functions with target
- * attributes in one file would share inline helpers, and the linker might keep
- * the copy that an older processor cannot run.
+ * A file is compiled once for each, with its own compiler flags: functions with
+ * target attributes in one object would share inline helpers, and the linker
+ * might keep the copy that an older processor cannot run.
  */
 #ifndef MF_LIB_ISA_H
 #define MF_LIB_ISA_H

@@ -12,7 +12,7 @@
 #include "lib/io/path.h"
 #include "lib/io/system.h"
 #include "lib/model/model.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 
 struct entry {
     const char *path; /* folder and name, in the arena */

@@ -18,8 +18,6 @@
 #include "lib/io/reader.h"
 #include "lib/json/json.h"
 #include "lib/model/index.h"
-#include "lib/model/json_members.h"
-#include "lib/model/split_keys.h"
 #include "lib/model/stored.h"
 #include "lib/model/swap.h"
 #include "lib/model/values.h"
@@ -179,5 +177,37 @@ const struct mf_format *mf_format_list_of(const struct mf_env *env,
 #define FORMAT(folder, row) extern const struct mf_format mf_format_##row;
 #include "lib/model/formats.def"
 #undef FORMAT
+
+/* ---- duplicate keys in the objects of a JSON value ---- */
+
+/* Adds META-DUPLICATE for each object that has a key twice, unescaped, in the
+ * value of *meta, which reaches from the reader's position to its limit. */
+enum mf_status mf_json_check_members(struct mf_reader *reader,
+                                     struct mf_index *index,
+                                     const struct mf_meta *meta);
+
+/* ---- the metadata keys by which a shard says which one it is ---- */
+
+/* llama.cpp's convention for models of several files (MF_SHARDING_NUMBERED):
+ * split.no counts from 0, split.count is the number of files, and
+ * split.tensors.count the number of tensors in all of them.  A parser of such a
+ * format passes every metadata key through mf_split_key, in the order of the
+ * file, and calls mf_split_finish after the last. */
+
+/* What was met so far; begins as all zero. */
+struct mf_split_keys {
+    bool has_number, has_count; /* split.no and split.count are numbers */
+    bool noted;                 /* one of them is invalid and has a finding */
+    uint64_t at;                /* where the last of them is in the file */
+};
+
+/* Keeps what a metadata key says of the shard; any other key is ignored. */
+void mf_split_key(struct mf_index *index, struct mf_part *part,
+                  const struct mf_meta *meta, struct mf_split_keys *keys);
+
+/* Decides whether the file is a shard, and notes where the keys contradict each
+ * other. */
+void mf_split_finish(struct mf_index *index, struct mf_part *part,
+                     const struct mf_split_keys *keys);
 
 #endif

@@ -9,7 +9,7 @@
  * window is filled from all of it, otherwise only with what the innermost
  * dimension needs.
  */
-#include "lib/model/gather.h"
+#include "lib/model/stored_parts.h"
 
 #include <string.h>
 

@@ -14,12 +14,101 @@
 #ifndef MF_LIB_INDEX_H
 #define MF_LIB_INDEX_H
 
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
 #include "lib/base/names.h"
 #include "lib/base/rules.h"
-#include "lib/model/missing.h"
 #include "lib/model/stored.h"
-#include "lib/model/table.h"
 #include "lib/model/types.h"
+
+/* ---- what a file has and a reader leaves out ---- */
+
+/* A member of an archive can be damaged, and a tensor of a kind that is not
+ * read.  The others are read all the same, and what is missing is kept here by
+ * name: else two files that differ in nothing but these would be called the
+ * same.  Code whose answer covers a whole model calls mf_missing_refuse first.
+ *
+ * A tensor that is listed although its data cannot be read is not here: it has
+ * MF_TENSOR_DAMAGED. */
+
+struct mf_index;
+
+struct mf_missing_table {
+    struct mf_missed *row;
+    size_t count, room;
+    size_t skipped; /* rows after those: the caller does not want them */
+    size_t rest;    /* number of a row that also stands for everything after it,
+                       whose names are unknown, or 0 */
+    bool allowed;   /* mf_open_options.allow_missing */
+};
+
+/* ---- for formats, while they parse ---- */
+
+/* For the severity of a finding about what is missing: it is an error, and does
+ * not keep the others from being copied once the caller allows that. */
+#define MF_ERROR_MISSED MF_ERROR_ELSEWHERE
+
+/* Keeps the name and why it is not read.  The reason follows a colon: "a sparse
+ * tensor".  Out of memory is kept as mf_index_note does. */
+void mf_index_miss(struct mf_index *index, uint32_t shard, struct mf_str name,
+                   const char *format, ...) MF_PRINTF(4, 5);
+
+void mf_missing_release(struct mf_env *env, struct mf_missing_table *table);
+
+/* ---- for what needs all of a model ---- */
+
+/* MF_ERR_UNSUPPORTED if anything is missing, unless the caller allows that. */
+enum mf_status mf_missing_refuse(const struct mf_model *model);
+
+/* ---- the columns of a file that is a table, not a model ---- */
+
+/* A row of each column, and one of each chunk: the values of one column in one
+ * group of rows.  A file has millions of chunks, so their row is small: it has
+ * numbers only, and names by pointers to the format's own. */
+
+struct mf_table_column {
+    struct mf_str path; /* names joined by dots; terminated */
+    const char *physical;
+    struct mf_str logical; /* "" where it is the physical one */
+    bool optional, repeated;
+};
+
+struct mf_table_chunk {
+    uint64_t offset, bytes, unpacked, values;
+    uint64_t nulls; /* UINT64_MAX: not stated */
+    const char *codec;
+    uint32_t encodings; /* a bit for each */
+    uint32_t column, group;
+    bool elsewhere; /* in another file */
+};
+
+struct mf_table {
+    bool exists;
+    uint64_t rows, bytes, unpacked;
+    uint64_t group_count;
+    struct mf_str created_by; /* terminated; "" where it is not stated */
+    const char *const *encoding_names;
+    size_t encoding_count;
+    struct mf_table_column *column;
+    size_t column_count, column_room;
+    struct mf_table_chunk *chunk;
+    size_t chunk_count, chunk_room;
+};
+
+/* Makes room for `count` rows more; tables grow by half where that is more. */
+enum mf_status mf_table_reserve_columns(struct mf_env *env,
+                                        struct mf_table *table, size_t count);
+enum mf_status mf_table_reserve_chunks(struct mf_env *env,
+                                       struct mf_table *table, size_t count);
+
+void mf_table_release(struct mf_env *env, struct mf_table *table);
+
+struct mf_model;
+
+/* MF_ERR_UNSUPPORTED for a table, which has no tensors to work with. */
+enum mf_status mf_table_refuse(struct mf_model *model);
+
+/* ---- the index ---- */
 
 #define MF_TRUST       16
 #define MF_TENSORS_MAX ((uint64_t)1 << 24)

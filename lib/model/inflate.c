@@ -2,7 +2,7 @@
  *
  * inflate.c - raw deflate, unpacked by zlib in memory of the env
  */
-#include "lib/model/inflate.h"
+#include "lib/model/stored_parts.h"
 
 #if !defined(MF_NO_ZLIB)
 

@@ -6,7 +6,7 @@
  * are kept; two keys with one hash count as equal.  The hash has a seed that a
  * file's author cannot know.
  */
-#include "lib/model/json_members.h"
+#include "lib/model/format.h"
 
 #include <string.h>
 

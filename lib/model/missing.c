@@ -2,7 +2,7 @@
  *
  * missing.c - what a file has and a reader leaves out
  */
-#include "lib/model/missing.h"
+#include "lib/model/index.h"
 
 #include <stdio.h>
 #include <string.h>

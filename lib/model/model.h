@@ -6,7 +6,7 @@
  * and one index (index.h) of all their metadata and tensors.  Bytes are read
  * through lib/io; a format's parser (format.h) turns them into rows of the
  * index; what all formats share is done here, once: finding the other shards
- * (open_path.h), sizes and bounds of tensors (geometry.c), names, facts,
+ * (open_path.c), sizes and bounds of tensors (geometry.c), names, facts,
  * reading values (values.h).  No tensor data is read and nothing is written.
  *
  * What always holds:

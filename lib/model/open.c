@@ -7,8 +7,7 @@
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
 #include "lib/io/given.h"
-#include "lib/model/open_path.h"
-#include "lib/model/shards.h"
+#include "lib/model/open_parts.h"
 #include "lib/model/steady.h"
 
 /* Copies path: messages and mf_shard_at need it later. */

@@ -22,13 +22,10 @@
 
 #include "lib/io/path.h"
 #include "lib/io/system.h"
-#include "lib/model/index_json.h"
 #include "lib/model/model.h"
 #include "lib/model/nearby.h"
-#include "lib/model/open_path.h"
+#include "lib/model/open_parts.h"
 #include "lib/model/pending.h"
-#include "lib/model/shards.h"
-#include "lib/model/split.h"
 
 /* How likely a name is the model's when a folder has several: others may be
  * adapters, the publisher's own consolidated.safetensors, or files made from

@@ -2,15 +2,13 @@
  *
  * split.c - models whose files are numbered: PREFIX-00002-of-00005SUFFIX
  */
+
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/io/path.h"
-#include "lib/model/find_index.h"
 #include "lib/model/model.h"
-#include "lib/model/open_path.h"
-#include "lib/model/shards.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 
 static bool five_digits(const char *at, unsigned *out)
 {

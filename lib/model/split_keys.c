@@ -2,7 +2,7 @@
  *
  * split_keys.c - the metadata keys by which a shard says which one it is
  */
-#include "lib/model/split_keys.h"
+#include "lib/model/format.h"
 
 #include <inttypes.h>
 

@@ -8,9 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/model/gather.h"
 #include "lib/model/index.h"
-#include "lib/model/streams.h"
+#include "lib/model/stored_parts.h"
 
 #define VIEW_BIT ((uint64_t)1 << 61)
 

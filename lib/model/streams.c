@@ -2,14 +2,13 @@
  *
  * streams.c - reading anywhere in storages that are compressed
  */
-#include "lib/model/streams.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "lib/base/kept.h"
 #include "lib/base/spin.h"
-#include "lib/model/inflate.h"
+#include "lib/model/stored_parts.h"
 
 /* With zlib's 40 KiB, 48 KiB for a thread. */
 #define INPUT_SIZE 8000

@@ -2,7 +2,7 @@
  *
  * table.c - the columns of a file that is a table, not a model
  */
-#include "lib/model/table.h"
+#include "lib/model/index.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * unpacked.c - storages that are unpacked as a whole, for reads in any order
  */
-#include "lib/model/unpacked.h"
+#include "lib/model/stored_parts.h"
 
 #include <errno.h>
 #include <string.h>

@@ -28,8 +28,6 @@ enum mf_fit_answer mf_fits(const struct mf_fitting *fitting,
 double mf_fit_spare(const struct mf_fitting *fitting,
                     const struct mf_plan *plan);
 
-/* ---- fit_context.c ---- */
-
 /* The longest context that fits, with everything else as in the options. */
 enum mf_status mf_fit_longest(const struct mf_fitting *fitting,
                               const struct mf_plan_options *options,

@@ -6,10 +6,83 @@
 
 #include <assert.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#if defined(__GLIBC__) || defined(__APPLE__)
+#include <execinfo.h>
+
+#define HAS_BACKTRACE
+#endif
 
 #include "lib/base/options.h"
 #include "lib/profile/view.h"
+
+/* ---- which calls led here ---- */
+
+/* backtrace() follows the tables that exceptions need, which every object has,
+ * whatever it was compiled with.  Frame pointers would be faster to follow, but
+ * the C library and optimized code keep none.  Without backtrace() there is
+ * only the innermost call. */
+
+/* Those between the one that is wanted and backtrace itself: they are of the
+ * profile and of the malloc that it watches. */
+#define INNER_MAX 16
+
+#if defined(HAS_BACKTRACE)
+
+/* backtrace() loads a library when it is called first.  If that fails, it would
+ * try again, and allocate, in each capture: which would capture that. */
+static bool is_loaded;
+
+void mf_stack_prepare(void)
+{
+    void *address[1];
+
+    is_loaded = backtrace(address, 1) > 0;
+}
+
+static size_t capture(void **address, size_t room)
+{
+    int count = is_loaded ? backtrace(address, (int)room) : 0;
+
+    return count > 0 ? (size_t)count : 0;
+}
+
+#else
+
+void mf_stack_prepare(void)
+{
+}
+
+static size_t capture(void **address, size_t room)
+{
+    (void)address;
+    (void)room;
+    return 0;
+}
+
+#endif
+
+void mf_stack_capture(struct mf_stack *stack, const void *caller)
+{
+    void *address[MF_STACK_MAX + INNER_MAX];
+    size_t count = capture(address, MF_STACK_MAX + INNER_MAX), first = 0;
+
+    while (first < count && first < INNER_MAX && address[first] != caller)
+        first++;
+    if (first == count || first == INNER_MAX) {
+        stack->call[0] = (uintptr_t)caller - 1;
+        stack->count = 1;
+        return;
+    }
+    stack->count = 0;
+    for (; first < count && stack->count < MF_STACK_MAX; first++)
+        stack->call[stack->count++] = (uintptr_t)address[first] - 1;
+}
+
+/* ---- counting blocks by the stack of calls that made them ---- */
 
 /* What a block keeps: the point that made it, plus one, and when: 2^40
  * microseconds are 12 days. */
@@ -279,4 +352,27 @@ void mf_profile_free(struct mf_profile *profile)
                profile->point_room * sizeof(*profile->point));
     mf_release(env, profile, sizeof(*profile));
     mf_env_free(env);
+}
+
+/* ---- expectations of tests, which leave the profile when they fail ---- */
+
+bool mf_profile_expect(struct mf_profile *profile, bool holds,
+                       const char *expectation)
+{
+    const char *text = expectation ? expectation : "";
+    struct mf_quoted quoted;
+
+    if (!profile || profile->is_over)
+        return false;
+    if (holds)
+        return true;
+    profile->is_over = true;
+    if (profile->options.path &&
+        mf_profile_write(profile, profile->options.path) != MF_OK)
+        return false;
+    mf_clear_error(profile->env);
+    quoted = mf_quote((struct mf_str){ text, strlen(text) });
+    mf_fail(profile->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+            "the expectation '%s' does not hold", quoted.text);
+    return false;
 }

@@ -3,9 +3,9 @@
  * quant.h - what a codec is: floats into blocks, blocks into floats
  *
  * A codec is pure: no file, no memory, no thread, and no failure except in
- * encode_on_grid.  Each lib/quant/<type>.c is compiled once for every
- * instruction set, ends with its one global symbol, and gives the same bytes in
- * each of them:
+ * encode_on_grid.  Each file of lib/quant is compiled once for every
+ * instruction set, and gives the same bytes in each of them.  Its only global
+ * symbols are codecs:
  *
  *     const struct mf_codec MF_CODEC(q8_0) = { .decode = decode, .encode =
  * encode };

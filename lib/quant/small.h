@@ -29,20 +29,4 @@ static inline float mf_small_float(uint32_t code, int below, uint32_t bias)
     return mf_float_of_bits(sign | rest);
 }
 
-/* Floats without infinities and negative zero, whose code is the NaN: the
- * types of this kind differ in their widths alone. */
-#define MF_FNUZ_CODEC(name, below, bias)                                       \
-    static void decode(const uint8_t *restrict blocks, float *restrict out,    \
-                       size_t columns)                                         \
-    {                                                                          \
-        for (size_t i = 0; i < columns; i++) {                                 \
-            float value = mf_small_float(blocks[i], below, bias);              \
-            uint32_t nan = blocks[i] == 0x80 ? 0x7fc00000 : 0;                 \
-                                                                               \
-            out[i] = mf_float_of_bits(mf_float_bits(value) | nan);             \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    const struct mf_codec MF_CODEC(name) = { .decode = decode }
-
 #endif

@@ -14,7 +14,7 @@
 #include "lib/hf/hf.h"
 #include "lib/io/digest.h"
 #include "lib/model/facts.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 #include "lib/program.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"

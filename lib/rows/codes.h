@@ -3,7 +3,7 @@
  * codes.h - rows as bytes: what the compiler writes and the library reads
  *
  * What tensors are called is not bytes, but the tables of
- * lib/hf/hub/naming_table.h; the limits of these are at the end.
+ * lib/hf/hub/naming.h; the limits of these are at the end.
  *
  * An expression is a tree, its root first.  After the byte of a node come its
  * own operands, then its children:

@@ -2,7 +2,7 @@
  *
  * elements.c - brackets in expressions, and what is between them
  */
-#include "lib/template/expr.h"
+#include "lib/template/parse.h"
 
 #define now          mf_template_now
 #define is_op        mf_template_is_op

@@ -14,7 +14,7 @@
  * - llama.cpp takes any operand for the name of a member, a filter or a test;
  * - "a if b if c" is for jinja2 only, as are // and **.
  */
-#include "lib/template/expr.h"
+#include "lib/template/parse.h"
 
 #define now          mf_template_now
 #define is           mf_template_is

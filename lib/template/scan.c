@@ -2,9 +2,8 @@
  *
  * scan.c - what the bytes of a template show, without its grammar
  */
-#include "lib/template/scan.h"
-
 #include "lib/base/str.h"
+#include "lib/template/lex.h"
 
 void mf_template_flag(struct mf_template_report *report,
                       enum mf_template_flag flag,

@@ -11,7 +11,7 @@
 #include "lib/base/str.h"
 #include "lib/compare/compare.h"
 #include "lib/hf/hf.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 #include "lib/quantize/mix.h"
 #include "lib/verify/verify.h"
 

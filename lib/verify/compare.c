@@ -8,10 +8,9 @@
  * name, and as an encoder did that has changed since.  Of those, the first
  * block that differs ends the attempt.
  */
-#include "lib/verify/compare.h"
-
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
+#include "lib/verify/verify.h"
 
 #define PARTS 256
 

@@ -6,7 +6,7 @@
  * blocks (recode.c), and the model's bytes at its end.
  */
 #include "lib/base/timings.h"
-#include "lib/verify/compare.h"
+#include "lib/verify/verify.h"
 
 /* ours and theirs: bytes from the part's byte `at` on, a multiple of a block.
  */

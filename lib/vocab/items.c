@@ -2,7 +2,7 @@
  *
  * items.c - the elements of a metadata array, one after the other
  */
-#include "lib/vocab/items.h"
+#include "lib/vocab/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * self.c - what the system says about this process, and what it allows
  */
-#include "lib/watch/self.h"
+#include "lib/watch/watch.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * slope.c - the line through a series of counts, and whether it is a leak
  */
-#include "lib/watch/slope.h"
+#include "lib/watch/watch.h"
 
 /* A count relative to the first one: sums of these stay small, and as long as
  * they are below 2^53 they are exact. */

@@ -7,14 +7,14 @@
  * round nothing is kept but its time, if that is asked for, so a million of
  * them take the memory of ten.
  */
+#include "lib/watch/watch.h"
+
 #include <math.h>
 #include <time.h>
 
 #include "lib/base/heap.h"
 #include "lib/base/options.h"
 #include "lib/io/system.h"
-#include "lib/watch/self.h"
-#include "lib/watch/watch.h"
 
 static const struct mf_watch_threshold usual[MF_WATCH_KINDS] = {
     /* Linux since 6.2 adds resident memory up only now and then, and malloc

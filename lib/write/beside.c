@@ -6,7 +6,7 @@
  * transformers may look for is small.  config.json keeps its text but for the
  * values that are not true any more.
  */
-#include "lib/write/beside.h"
+#include "lib/write/convert.h"
 
 #include <errno.h>
 #include <stdio.h>

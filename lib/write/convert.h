@@ -9,13 +9,12 @@
  *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
- *   output_order.c   whether its numbers are little- or big-endian
  *   output_name.c    that file's name, if no option names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
- *   output.c         header, padding and checksum of one file
- *   transfer.c       cuts the tensors into pieces and shares them among threads
- *   piece.c          reads, converts, checks and writes one piece
+ *   output.c         header, padding and checksum of one file; its order of
+ * bytes transfer.c       cuts the tensors into pieces and shares them among
+ * threads piece.c          reads, converts, checks and writes one piece
  *   weights.c        loads the importance weights of one tensor
  *   resume.c         lets stopped work go on
  *   edit.c           changes metadata in place, or by writing the file again
@@ -42,6 +41,8 @@
 #include "lib/codec/recode.h"
 #include "lib/draft/carry.h"
 #include "lib/hf/hf.h"
+#include "lib/io/journal.h"
+#include "lib/io/stage.h"
 #include "lib/io/target.h"
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
@@ -209,7 +210,7 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
 enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
                                  const struct mf_convert_options *options);
 
-/* The order of bytes (output_order.c): whether the options fit together; the
+/* The order of bytes: whether the options fit together; the
  * one that they name, else the model's; sets the draft's, which is the model's
  * if it has its format. */
 enum mf_status mf_outputs_check_order(struct mf_env *env, const char *path,
@@ -277,5 +278,29 @@ enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
 enum mf_status mf_output_write_header(struct mf_output *output);
 enum mf_status mf_output_write_footer(struct mf_output *output,
                                       struct mf_crew *crew);
+
+/* ---- what is next to a model, for a folder that gets its tensors ---- */
+
+struct mf_beside {
+    const char *dtype; /* that config.json names for the tensors: "bfloat16";
+                          NULL: as it is */
+    bool decoded;      /* nothing is compressed any more */
+};
+
+/* Copies the files that describe the model and its tokenizer from the model's
+ * folder to the new one.  Only config.json is changed. */
+enum mf_status mf_beside_copy(const struct mf_model *model,
+                              struct mf_stage *stage,
+                              const struct mf_beside *how);
+
+/* ---- changing the metadata of a file that is open and locked ---- */
+
+/* Makes the edits in place where the new header fits into the old one's space,
+ * else by writing the file again.  lock: of the model's only file; of a dry run
+ * only its status and its place's name are set. */
+enum mf_status mf_edit_model(struct mf_model *model, const struct mf_lock *lock,
+                             const struct mf_edit *edits, size_t count,
+                             const struct mf_edit_options *options,
+                             struct mf_edit_result *out);
 
 #endif

@@ -22,9 +22,8 @@
  * Before anything is written the new header is opened as a file and validated
  * (draft/preview.h): an edit may leave errors or repair them, and adds none.
  */
-#include "lib/write/edit.h"
-
-#include "lib/draft/preview.h"
+#include "lib/draft/draft.h"
+#include "lib/write/convert.h"
 
 /* ---- does the header fit ---- */
 

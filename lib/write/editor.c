@@ -6,11 +6,11 @@
  * what it is applied to.  An interrupted edit is finished first, with its
  * journal, and only by the holder of the lock.
  */
-#include "lib/base/inputs.h"
+#include "lib/base/kept.h"
 #include "lib/base/options.h"
 #include "lib/io/system.h"
 #include "lib/model/pending.h"
-#include "lib/write/edit.h"
+#include "lib/write/convert.h"
 
 /* ---- editors ---- */
 

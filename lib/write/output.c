@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - the header and the checksum of a file that is written
+ * output.c - one file that is written: its header, its checksum, its order of
+ * bytes, the work that it is
  */
+#include <math.h>
+
+#include "lib/base/options.h"
 #include "lib/base/timings.h"
+#include "lib/program.h"
 #include "lib/write/convert.h"
 
 static enum mf_status write_head(void *user, uint64_t offset, const void *bytes,
@@ -163,4 +168,181 @@ enum mf_status mf_output_write_footer(struct mf_output *output,
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(crc >> 8 * i);
     return mf_target_write(target->env, target, end, bytes, sizeof(bytes));
+}
+
+/* ---- the order of bytes of the files that are written ---- */
+
+/* Two options name it: byte_order, for any model that becomes GGUF, and
+ * big_endian, for what llama.cpp's converter makes of a folder, faults
+ * included. */
+
+enum mf_status mf_outputs_check_order(struct mf_env *env, const char *path,
+                                      const struct mf_convert_options *options)
+{
+    const char *name = options->byte_order;
+
+    if (!name)
+        return MF_OK;
+    if (strcmp(name, "big") != 0 && strcmp(name, "little") != 0)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "unknown byte order '%s': expected little or big",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    if (options->big_endian)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "a byte order and the converter's big-endian files "
+                       "exclude each other");
+    if (strcmp(name, "big") == 0 && mf_output_is_folder(path))
+        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "a folder is always little-endian");
+    return MF_OK;
+}
+
+enum mf_byte_order mf_outputs_order(const struct mf_model *model,
+                                    const struct mf_convert_options *options)
+{
+    if (!options->byte_order)
+        return model->info.byte_order;
+    return strcmp(options->byte_order, "big") == 0 ? MF_BIG_ENDIAN
+                                                   : MF_LITTLE_ENDIAN;
+}
+
+void mf_outputs_set_order(const struct mf_model *model, struct mf_draft *draft,
+                          const struct mf_convert_options *options)
+{
+    if (options->byte_order || draft->format == model->format)
+        draft->big_endian = mf_outputs_order(model, options) == MF_BIG_ENDIAN;
+    if (options->big_endian)
+        draft->big_endian = draft->only_floats = true;
+}
+
+/* ---- how much work a conversion is, and the memory that it needs ---- */
+
+static uint64_t work_of(const struct mf_model *model,
+                        const struct mf_draft_tensor *tensor)
+{
+    if (tensor->made)
+        return tensor->made->size;
+    return tensor->size > 0 ? model->index.tensor[tensor->record].size : 0;
+}
+
+uint64_t mf_outputs_work(const struct mf_outputs *outputs)
+{
+    uint64_t work = 0;
+
+    if (outputs->verbatim)
+        return outputs->model->file[0].source.size;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            uint64_t more = work_of(outputs->model, &draft->tensor[t]);
+
+            work = more > UINT64_MAX - work ? UINT64_MAX : work + more;
+        }
+    }
+    return work;
+}
+
+enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
+                                      size_t *out)
+{
+    const struct mf_isa *isa = mf_isa_choose(outputs->env);
+
+    *out = 0;
+    if (!isa)
+        return outputs->env->error.status;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            const struct mf_draft_tensor *tensor = &draft->tensor[t];
+            struct mf_recoding recoding;
+
+            if (tensor->from == tensor->type)
+                continue;
+            if (!mf_recoding_init(outputs->env, isa, tensor,
+                                  draft->format->fastest_first, &recoding))
+                return outputs->env->error.status;
+            if (mf_recoding_need(&recoding) > *out)
+                *out = mf_recoding_need(&recoding);
+        }
+    }
+    return MF_OK;
+}
+
+/* ---- an adapter that is added to the model that is written ---- */
+
+enum mf_status mf_outputs_open_lora(struct mf_outputs *outputs,
+                                    const struct mf_convert_options *options)
+{
+    struct mf_lora *lora = &outputs->lora;
+
+    if (!options->lora)
+        return MF_OK;
+    if (!isfinite(options->lora_scale))
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the scale of an adapter is not finite");
+    if (mf_lora_open(lora, outputs->env, options->lora) != MF_OK)
+        return mf_lora_set_file(lora, outputs->env->error.status);
+    lora->factor = options->lora_scale != 0 ? options->lora_scale : 1;
+    return mf_lora_set_file(lora, mf_lora_check(lora));
+}
+
+enum mf_status mf_outputs_apply_lora(struct mf_outputs *outputs,
+                                     struct mf_draft *draft)
+{
+    return outputs->lora.model
+               ? mf_lora_apply(&outputs->lora, draft, outputs->model)
+               : MF_OK;
+}
+
+enum mf_status mf_outputs_check_lora(const struct mf_outputs *outputs)
+{
+    return outputs->lora.model ? mf_lora_check_used(&outputs->lora) : MF_OK;
+}
+
+/* ---- a file that a program made from a model, as a whole ---- */
+
+static enum mf_status write_target(struct mf_env *env, const char *path,
+                                   bool replace, const void *bytes, size_t size)
+{
+    struct mf_target target = MF_TARGET_NONE;
+    enum mf_status status = mf_target_open(env, path, size, replace, &target);
+
+    if (status == MF_OK)
+        status = mf_target_write(env, &target, 0, bytes, size);
+    return mf_target_finish(&target, status);
+}
+
+enum mf_status mf_output_write(struct mf_model *model, const char *path,
+                               bool replace, const void *bytes, size_t size)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+    MF_NEED(model->env, bytes);
+
+    struct mf_output output = { .path = path, .target = MF_TARGET_NONE };
+    struct mf_outputs outputs = { .env = model->env,
+                                  .model = model,
+                                  .output = &output,
+                                  .count = 1,
+                                  .index = MF_TARGET_NONE };
+
+    mf_clear_error(model->env);
+    if (mf_outputs_guard_inputs(&outputs) != MF_OK)
+        return model->env->error.status;
+    return write_target(model->env, path, replace, bytes, size);
+}
+
+enum mf_status mf_file_write(struct mf_env *env, const char *path, bool replace,
+                             const void *bytes, size_t size)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, bytes);
+
+    mf_clear_error(env);
+    if (mf_output_guard_read(env, path) != MF_OK)
+        return env->error.status;
+    return write_target(env, path, replace, bytes, size);
 }

@@ -13,7 +13,6 @@
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 #include "lib/model/nearby.h"
-#include "lib/write/beside.h"
 #include "lib/write/convert.h"
 
 bool mf_output_is_folder(const char *path)

@@ -10,7 +10,7 @@
  * by device and inode.  Inputs are all files of the model, its index.json, the
  * files next to it that are read with it, the same of an adapter and of the
  * model that it was made for, an importance matrix, and what the program has
- * read itself (lib/base/inputs.h).
+ * read itself (lib/base/kept.h).
  *
  * Two outputs may not be one file either: when the name of a shard is a link to
  * another shard's name, the later would replace the earlier.  Two names of one
@@ -23,7 +23,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/base/inputs.h"
+#include "lib/base/kept.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 #include "lib/io/system.h"

@@ -23,7 +23,7 @@
 #include "lib/hf/hf.h"
 #include "lib/io/path.h"
 #include "lib/model/facts.h"
-#include "lib/model/split.h"
+#include "lib/model/open_parts.h"
 #include "lib/write/convert.h"
 
 /* ---- the format ---- */

@@ -15,7 +15,7 @@
  * Where nothing is recoded or scanned, the kernel copies the bytes by itself
  * (copy_file_range), on some file systems without moving any.
  */
-#include "lib/write/resume_piece.h"
+#include "lib/write/resume.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  * What was copied is compared with the source.  So copying needs no digest, and
  * the kernel can go on to copy without our seeing the bytes.
  */
-#include "lib/write/resume_piece.h"
+#include "lib/write/resume.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

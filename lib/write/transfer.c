@@ -22,8 +22,8 @@
  */
 #include "lib/base/little.h"
 #include "lib/check/scan.h"
+#include "lib/write/piece.h"
 #include "lib/write/resume.h"
-#include "lib/write/weights.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to share and
  * to stop; a multiple of every element's size. */

@@ -5,7 +5,7 @@
  * A tensor of more than two dimensions is several matrices, each with weights
  * of its own.
  */
-#include "lib/write/weights.h"
+#include "lib/write/piece.h"
 
 /* Rows of one matrix. */
 static uint64_t rows_of(const struct mf_draft_tensor *tensor,

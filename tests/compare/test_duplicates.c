@@ -2,7 +2,6 @@
  *
  * test_duplicates.c - tensors with equal bytes, found by whatever threads
  */
-#include "lib/base/slices.h"
 #include "lib/compare/compare.h"
 #include "tests/gguf/gguf_image.h"
 

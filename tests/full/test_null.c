@@ -124,7 +124,6 @@ static void options_have_a_size(void **state)
 }
 
 #include "tests/full/null_reading.h"
-#include "tests/full/null_watch.h"
 
 static void null_mf_model_close(void)
 {

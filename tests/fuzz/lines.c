@@ -15,7 +15,7 @@
 
 #include "cli/commands/hash/hash.h"
 #include "cli/commands/validate/validate.h"
-#include "lib/base/inputs.h"
+#include "lib/base/kept.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef TARGET

@@ -4,7 +4,7 @@
  *
  * What is expected was made by PyTorch 2.11, torch.sum of the same vectors.
  */
-#include "lib/hf/hub/centre.h"
+#include "lib/hf/hub/pytorch.h"
 #include "tests/support.h"
 
 static const struct {

@@ -7,8 +7,8 @@
  * each architecture and blocks 0 to 3; here are some of each kind.
  */
 #include "lib/hf/hub/glob.h"
-#include "lib/hf/hub/llama3.h"
 #include "lib/hf/hub/naming.h"
+#include "lib/hf/hub/pytorch.h"
 #include "tests/with_env.h"
 
 static struct mf_str str(const char *text)

@@ -447,15 +447,18 @@ check_empty "nothing in the program maps files" maps_files
 
 # ---- codecs ----
 
-# Of a second global symbol the linker would take one instruction set's for
-# all of them.
+# Of another global symbol the linker would take one instruction set's for all
+# of them.
+codecs=$(sed -n 's/^CODEC([A-Z0-9_]*, *\([a-z0-9_]*\)).*/\1/p' \
+    lib/codec/codecs.def | LC_ALL=C sort)
 quant_globals() {
-    for object in "$build"/lib/quant/*.o; do
-        base=${object##*/}
-        name=${base%%.*} isa=${base#*.}
-        [ "$("$nm" -g --defined-only "$object" | awk '{ print $3 }' |
-            grep -v '^__odr_asan')" = "mf_codec_${name}_${isa%.o}" ] ||
-            echo "$object defines more, or less, than its codec"
+    for isa in $(printf '%s\n' "$build"/lib/quant/*.o |
+        sed 's/\.o$//; s/.*\.//' | sort -u); do
+        defined=$("$nm" -g --defined-only "$build"/lib/quant/*."$isa".o |
+            awk 'NF == 3 && $3 !~ /^__odr_asan/ { print $3 }' |
+            sed "s/^mf_codec_\(.*\)_$isa\$/\1/" | LC_ALL=C sort -u)
+        printf '%s\n' "$defined" "$codecs" | LC_ALL=C sort | uniq -u |
+            sed "s/\$/ ($isa)/"
     done
 }
 
@@ -466,7 +469,7 @@ quant_calls() {
         grep -vE ' U (mem(cpy|set|move)|__(asan|ubsan)_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$'
 }
 check "codecs are built" ls "$build/lib/quant/bf16.portable.o"
-check_empty "each of their objects defines its codec only" quant_globals
+check_empty "their objects define each codec of codecs.def, and nothing else" quant_globals
 check_empty "codecs call nothing but memcpy and its kin" quant_calls
 
 # pulled_in HEADER CALL: the objects that a program with that call is linked
@@ -483,7 +486,8 @@ pulled_in() {
 # linked without a codec.
 pulled_codecs() {
     pulled_in modelfile.h 'mf_model_validate_data(0)' |
-        grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)'
+        grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)' |
+        grep -vE '\((scan|product|xxh3)\.'
 }
 pulled_validate() {
     pulled_in modelfile.h 'mf_model_validate_data(0)' |

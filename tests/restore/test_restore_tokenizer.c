@@ -3,7 +3,7 @@
  * test_restore_tokenizer.c - a tokenizer of GGUF becomes files, and these the
  * same keys again
  */
-#include "lib/hf/tokenizer/base.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "lib/hf/tokenizer/spm.h"
 #include "tests/restore/restored.h"
 

@@ -2,8 +2,7 @@
  *
  * test_tokenizer.c - the keys tokenizer.* that a folder's files become
  */
-#include "lib/hf/tokenizer/base.h"
-#include "lib/hf/tokenizer/decode.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "tests/tokenizer/tokenizer_folder.h"
 
 /* "plain": the one of "gpt2", with a word of the row. */

@@ -2,7 +2,7 @@
  *
  * test_vocab_faults.c - vocabularies without memory, changed, and hostile
  */
-#include "lib/hf/tokenizer/mistral.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "tests/tokenizer/proto_image.h"
 #include "tests/tokenizer/vocab_folder.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "lib/watch/energy.h"
+#include "lib/watch/watch.h"
 #include "tests/scratch.h"
 
 /* ---- energy ---- */

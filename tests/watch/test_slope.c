@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "lib/watch/slope.h"
+#include "lib/watch/watch.h"
 
 /* The count of a round. */
 typedef uint64_t series(uint64_t round);

@@ -21,7 +21,6 @@
 
 #include "cli/commands/complete/complete.h"
 #include "cli/find.h"
-#include "cli/words.h"
 
 /* What is on the line before the word. */
 struct line {

@@ -5,7 +5,7 @@
  * check_choose.c says which entries of the manifest are about a model; here
  * they are compared with it.
  */
-#include "cli/commands/hash/check.h"
+#include "cli/commands/hash/hash.h"
 
 #include <string.h>
 #include <strings.h>

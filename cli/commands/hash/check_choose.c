@@ -7,7 +7,7 @@
  * --algo is given; then for each file its entries, by name, or the only ones
  * that there are.
  */
-#include "cli/commands/hash/check.h"
+#include "cli/commands/hash/hash.h"
 
 #include <strings.h>
 

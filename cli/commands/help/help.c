@@ -9,7 +9,6 @@
 #include "cli/find.h"
 #include "cli/help.h"
 #include "cli/report.h"
-#include "cli/words.h"
 
 static struct {
     bool all, manual;

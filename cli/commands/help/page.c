@@ -8,7 +8,7 @@
 #include "cli/commands/help/manual.h"
 #include "cli/commands/help/roff.h"
 #include "cli/exits.h"
-#include "cli/words.h"
+#include "cli/find.h"
 
 #define NAME_SIZE    64
 #define EXAMPLE_LINE 70 /* columns; a page indents by 7 */

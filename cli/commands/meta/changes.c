@@ -2,7 +2,7 @@
  *
  * changes.c - what edits change, and which of them look like a mistake
  */
-#include "cli/commands/meta/changes.h"
+#include "cli/commands/meta/meta.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Without a type, a value gets the type of the value that it replaces; a new
  * key gets the type that the value looks like.
  */
-#include "cli/commands/meta/edit_value.h"
+#include "cli/commands/meta/meta.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands/meta/changes.h"
+#include "cli/commands/meta/meta.h"
 #include "cli/files_from.h"
 #include "cli/inputs.h"
 #include "cli/json.h"

@@ -4,7 +4,7 @@
  *
  * A line for each chunk: the values of a column in one group of rows.
  */
-#include "cli/commands/tensors/chunks.h"
+#include "cli/commands/tensors/tensors.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/commands/tensors/chunks.h"
-#include "cli/commands/tensors/storages.h"
+#include "cli/commands/tensors/tensors.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/json.h"

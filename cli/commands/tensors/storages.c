@@ -2,8 +2,7 @@
  *
  * storages.c - what the tensors of an archive lie in
  */
-#include "cli/commands/tensors/storages.h"
-
+#include "cli/commands/tensors/tensors.h"
 #include "cli/json.h"
 
 /* Not the whole file, which an array alone lies in. */

@@ -2,9 +2,8 @@
  *
  * lines.c - the lines of a text file, and their words, as Python reads them
  */
-#include "lib/hf/encode/lines.h"
-
 #include "lib/base/text.h"
+#include "lib/hf/encode/text_vocab.h"
 
 /* What Python takes for white space. */
 static bool is_space(uint32_t code)

@@ -7,7 +7,7 @@
  * moves on by one: jumps within it are relative, and those from before it lead
  * to the new operation, as they must.
  */
-#include "lib/hf/encode/regex_make.h"
+#include "lib/hf/encode/regex.h"
 
 static enum mf_status failed(const struct mf_making *making)
 {

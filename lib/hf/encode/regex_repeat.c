@@ -2,7 +2,7 @@
  *
  * regex_repeat.c - what is repeated in a regular expression
  */
-#include "lib/hf/encode/regex_make.h"
+#include "lib/hf/encode/regex.h"
 
 static enum mf_status failed(const struct mf_making *making)
 {

@@ -11,6 +11,7 @@
 #define MF_LIB_TEXT_VOCAB_H
 
 #include "lib/hf/encode/load.h"
+#include "lib/io/reader.h"
 
 #define MF_POOL_MAX ((size_t)1 << 15) /* bytes of all different texts */
 /* Tokens that are parts of the texts, and merges of those; the converter's text
@@ -104,5 +105,22 @@ enum mf_status mf_model_cut(struct mf_text_vocab *vocab, struct mf_str piece,
 /* The ids that a text gets at its beginning and its end. */
 enum mf_status mf_post_process(struct mf_encoder *tokenizer,
                                struct mf_token_ids *ids);
+
+/* ---- the lines of a text file, and their words, as Python reads them ---- */
+
+#define MF_LINE_MAX 4096
+
+struct mf_lines {
+    struct mf_reader *reader;
+    bool ended; /* the line had an end: the last one of a file may lack it */
+    char text[MF_LINE_MAX];
+};
+
+/* The next line without its end, which is \n, \r or both; false: none is left,
+ * or after mf_fail: one is too long, or not UTF-8. */
+bool mf_lines_next(struct mf_lines *lines, struct mf_str *line);
+
+/* The next word of a line, which gets shorter; size 0: none. */
+struct mf_str mf_line_word(struct mf_str *line);
 
 #endif

@@ -3,7 +3,6 @@
  * text_vocab_merges.c - the merges of a BPE that are parts of a text
  */
 #include "lib/base/str.h"
-#include "lib/hf/encode/lines.h"
 #include "lib/hf/encode/text_vocab.h"
 
 static enum mf_status failed(const struct mf_text_vocab *vocab)

@@ -6,12 +6,12 @@
  * A dimension is counted from the end where it is negative.  Numbers come from
  * config.json, so all of them are checked.
  */
-#include "lib/hf/hub/tensor_steps.h"
+#include "lib/hf/hub/tensors_work.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "lib/hf/hub/centre.h"
+#include "lib/hf/hub/pytorch.h"
 
 typedef const struct mf_derived *node_step(struct mf_derivation *derive,
                                            const struct mf_tensor_step *step,

@@ -5,9 +5,10 @@
 #ifndef MF_LIB_HUB_TENSORS_WORK_H
 #define MF_LIB_HUB_TENSORS_WORK_H
 
+#include "lib/derive/derive.h"
 #include "lib/hf/hub/compressed.h"
 #include "lib/hf/hub/naming.h"
-#include "lib/hf/hub/tensor_steps.h"
+#include "lib/hf/hub/tensor_rows.h"
 #include "lib/hf/hub/tensors.h"
 
 #define MF_GROUP_BUCKETS 1024
@@ -115,5 +116,23 @@ typedef enum mf_status mf_tensor_visit(struct mf_tensor_work *work,
                                        size_t record);
 enum mf_status mf_tensor_each(struct mf_tensor_work *work,
                               mf_tensor_visit *visit);
+
+/* ---- steps of a row that change tensors ---- */
+
+#define MF_TENSOR_LIST 6 /* tensors that a row works on at once */
+
+struct mf_tensor_list {
+    const struct mf_derived *node[MF_TENSOR_LIST];
+    size_t count;
+};
+
+/* Does a step that works on the list alone; others (as, stack, drop ...) are
+ * the caller's, and the list stays. */
+enum mf_status mf_tensor_step_run(struct mf_derivation *derive,
+                                  const struct mf_tensor_step *step,
+                                  struct mf_tensor_list *list);
+
+/* Whether the step is one of those. */
+bool mf_tensor_step_is_local(const struct mf_tensor_step *step);
 
 #endif

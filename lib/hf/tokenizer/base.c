@@ -7,7 +7,6 @@
  * before it is looked for is written as it is decoded, because llama.cpp
  * compares it with text.
  */
-#include "lib/hf/tokenizer/base.h"
 
 #include <stdio.h>
 
@@ -15,8 +14,7 @@
 #include "lib/draft/put.h"
 #include "lib/hf/encode/encode.h"
 #include "lib/hf/encode/fast.h"
-#include "lib/hf/tokenizer/decode.h"
-#include "lib/hf/tokenizer/events.h"
+#include "lib/hf/tokenizer/parts.h"
 
 struct base {
     struct mf_fast *fast;

@@ -2,7 +2,7 @@
  *
  * chat.c - the chat templates of a Hugging Face model, as metadata of GGUF
  */
-#include "lib/hf/tokenizer/chat.h"
+#include "lib/hf/tokenizer/parts.h"
 
 #include <stdio.h>
 

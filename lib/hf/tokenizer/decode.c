@@ -5,10 +5,9 @@
  * Decoders in a sequence are run one after another; a sequence within a
  * sequence does not occur, and is refused rather than followed.
  */
-#include "lib/hf/tokenizer/decode.h"
-
 #include "lib/base/str.h"
 #include "lib/base/text.h"
+#include "lib/hf/tokenizer/parts.h"
 
 /* Bytes of a decoded token: replacing one text by a longer one must end. */
 #define DECODED_MAX ((size_t)1 << 20)

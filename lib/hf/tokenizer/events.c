@@ -2,7 +2,7 @@
  *
  * events.c - what a stream of tokens sends
  */
-#include "lib/hf/tokenizer/events.h"
+#include "lib/hf/tokenizer/parts.h"
 
 enum mf_status mf_send_bracket(mf_each_event *each, void *user,
                                enum mf_event event,

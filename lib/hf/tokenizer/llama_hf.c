@@ -8,8 +8,7 @@
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
-#include "lib/hf/tokenizer/base.h"
-#include "lib/hf/tokenizer/events.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "lib/hf/tokenizer/spm.h"
 
 #define SCORE (-1000.0)

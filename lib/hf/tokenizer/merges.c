@@ -5,12 +5,11 @@
  * They are checked and counted once, before anything is written; a later pass
  * relies on that, and a file of another size is an error.
  */
-#include "lib/hf/tokenizer/merges.h"
 
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hf/encode/lines.h"
-#include "lib/hf/tokenizer/events.h"
+#include "lib/hf/encode/text_vocab.h"
+#include "lib/hf/tokenizer/parts.h"
 
 struct merges {
     const struct mf_model *model;

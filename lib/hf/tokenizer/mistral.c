@@ -2,12 +2,11 @@
  *
  * mistral.c - chat templates and SentencePiece models of Mistral's own format
  */
-#include "lib/hf/tokenizer/mistral.h"
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hf/tokenizer/chat.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "lib/hf/tokenizer/spm.h"
 
 /* ---- chat templates ---- */

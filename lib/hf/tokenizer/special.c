@@ -14,8 +14,7 @@
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
 #include "lib/hf/encode/fast.h"
-#include "lib/hf/tokenizer/chat.h"
-#include "lib/hf/tokenizer/merges.h"
+#include "lib/hf/tokenizer/parts.h"
 
 static enum mf_status failed(const struct mf_special_tokens *special)
 {

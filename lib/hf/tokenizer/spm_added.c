@@ -4,11 +4,10 @@
  *
  * The files are read twice: to count the tokens, and to take them.
  */
-#include "lib/hf/tokenizer/spm_added.h"
-
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hf/tokenizer/spm.h"
 #include "lib/json/json_walk.h"
 
 const char *const mf_spm_added_names[MF_SPM_ADDED_FILES] = {

@@ -13,7 +13,7 @@
 #include "lib/base/str.h"
 #include "lib/base/text.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hf/tokenizer/events.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "lib/hf/tokenizer/spm.h"
 
 #define PART ((size_t)1024) /* of a text that is sent at once */

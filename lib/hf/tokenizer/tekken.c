@@ -10,8 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hf/tokenizer/events.h"
-#include "lib/hf/tokenizer/mistral.h"
+#include "lib/hf/tokenizer/parts.h"
 
 struct pass { /* over tokens or merges */
     const struct mf_tekken *tekken;

@@ -6,8 +6,7 @@
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
-#include "lib/hf/tokenizer/base.h"
-#include "lib/hf/tokenizer/mistral.h"
+#include "lib/hf/tokenizer/parts.h"
 #include "lib/hf/tokenizer/spm.h"
 #include "lib/hf/tokenizer/tekken.h"
 

@@ -4,9 +4,9 @@
  *
  * A descent with one function for each level of precedence.
  */
-#include <string.h>
+#include "lib/rows/maker/expression.h"
 
-#include "lib/rows/maker/parse.h"
+#include <string.h>
 
 /* ---- operators ---- */
 

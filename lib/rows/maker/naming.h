@@ -60,7 +60,7 @@ void naming_read(struct naming *naming, const struct source *source);
  * up.  Then no tensor is left that nothing uses. */
 void naming_add_loaded(struct naming *naming, const struct source *loader);
 
-/* As tables of lib/hf/hub/naming_table.h (naming_code.c). */
+/* As tables of lib/hf/hub/naming.h (naming_code.c). */
 void naming_put(FILE *out, const struct naming *naming);
 
 #endif

@@ -122,7 +122,7 @@ void naming_put(FILE *out, const struct naming *naming)
     place(&texts, text_of(""));
     fputs(
         "/* Made from lib/hf/hub/names and lib/families by lib/rows/maker. */\n"
-        "#include \"lib/hf/hub/naming_table.h\"\n\n",
+        "#include \"lib/hf/hub/naming.h\"\n\n",
         out);
     put_tensors(out, naming, &texts);
     put_names(out, naming, &texts);

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lib/rows/maker/parse.h"
+#include "lib/rows/maker/expression.h"
 
 /* ---- nodes ---- */
 

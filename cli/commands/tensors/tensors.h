@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors.h - the parts of modelfile tensors info
+ */
+#ifndef MF_CLI_COMMANDS_TENSORS_TENSORS_H
+#define MF_CLI_COMMANDS_TENSORS_TENSORS_H
+
+#include "cli/cli.h"
+
+/* ---- what `tensors info` lists of a table ---- */
+
+/* Which chunks, in which order. */
+struct chunk_choice {
+    const struct mf_model *model;
+    const char *pattern; /* of paths; NULL: all */
+    bool sorted, totals; /* by order; only their sums */
+    bool tsv;            /* only the chunks, for scripts */
+    enum mf_order order;
+    uint64_t limit;
+};
+
+/* False for a model, which has no chunks. */
+bool chunks_show(struct run *run, const struct chunk_choice *choice);
+
+/* ---- what the tensors of an archive lie in ---- */
+
+/* Members of the tensor in JSON: its storage, and how it lies there. */
+void storage_json(struct run *run, const struct mf_model *model,
+                  const struct mf_tensor *tensor);
+
+/* The storages that tensors lie in, each once: a line, or a list in JSON.
+ * Nothing where the format has none. */
+void storages_show(struct run *run, const struct mf_model *model);
+
+#endif
