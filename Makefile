@@ -289,6 +289,7 @@ $(BUILD)/lib/lanes/product_avx2.o: private OWN := -O3 -mavx2
 $(BUILD)/lib/lanes/product_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl
 $(BUILD)/lib/lanes/xxh3_avx2.o: private OWN := -mavx2
 $(BUILD)/lib/lanes/xxh3_avx512.o: private OWN := -mavx512f
+$(BUILD)/lib/lanes/sha_x86.o: private OWN := -msha -msse4.1
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:

@@ -25,8 +25,7 @@ struct mf_sha {
 };
 
 /* kind: MF_SHA1 or MF_SHA256. */
-enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
-                           enum mf_digest_kind kind);
+void mf_sha_init(struct mf_sha *sha, enum mf_digest_kind kind);
 void mf_sha_release(struct mf_sha *sha);
 
 void mf_sha_restart(struct mf_sha *sha);
