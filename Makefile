@@ -114,6 +114,7 @@ LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
 # 3 GB, and long to link.  A sanitizer's reports name lines.
 SLIM    := $(if $(SAN)$(DEBUG),,-Wl,-S)
 
+COMMA   := ,
 # Short lines while building; V=1 shows the whole commands.
 ifdef V
 say =
@@ -231,7 +232,7 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all static man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -268,6 +269,13 @@ $(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 # For the fingerprint of a record.
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
+
+# Commands are no loops over data: their size matters, not their speed.  What
+# every allocation and every byte of output goes through is not among them.
+COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
+ifneq (,$(filter -O2,$(CFLAGS)))
+$(COMMANDS): private OWN := -Os
+endif
 
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.
@@ -415,6 +423,39 @@ $(OUT)/libmodelfile.so: $(KEPT_OBJ) $(OUT)/modelfile.map $(OUT)/.without
 $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
+
+# ---- one file that needs no other
+
+# Objects that differ from the program's, which are linked instead.
+STATIC      := $(BUILD)/static
+STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o)
+STATIC_LINK := -static-pie
+STATIC_LINK := $(or $(call known,$(STATIC_LINK)),-static)
+# What cli/static.c has instead of glibc's.
+STATIC_WRAP := $(patsubst %,-Wl$(COMMA)--wrap=%,$(shell sed -n \
+                 's/^INSTEAD.[^,]*, \([^,]*\),.*/\1/p' cli/static.c))
+
+$(STATIC)/lib/base/threads.o: private OWN := $(THREADS)
+$(STATIC_OBJ): $(STATIC)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -DMF_STATIC -MMD -MP -c $< -o $@
+
+# A heap profile has no names for the calls of a program without symbols, so what
+# would unwind its stack is left out, which is a twentieth of the program.
+$(STATIC)/objects.a: $(STATIC_OBJ) $(CLI_OBJ) $(LIB_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%),$^)
+	$(Q)$(OBJCOPY) --strip-debug --remove-section=.eh_frame $@
+
+# glibc has malloc in one object with the functions that ours calls
+# (cli/malloc_count.c): of two definitions the first is linked.
+$(STATIC)/modelfile: $(STATIC)/objects.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(STATIC_LINK) $(STATIC_WRAP) $(SECTIONS) -Wl,-z,muldefs -s $^ $(LIBS) -o $@
+
+static: $(STATIC)/modelfile ## one program that needs no other file: build/static/modelfile
 
 # ---- fixtures
 
@@ -807,4 +848,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)
+-include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(STATIC_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)
