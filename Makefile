@@ -35,12 +35,26 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CFLAGS  ?= -O2 -g
-MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+COMPILER := $(shell $(CC) -dumpmachine 2>/dev/null; $(CC) -dumpfullversion 2>/dev/null)
+MACHINE := $(firstword $(COMPILER))
 PORTABLE ?= $(findstring mingw,$(MACHINE))
 X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
+# What is asked of a compiler is written down: the answers to 20 questions take
+# longer than all else when nothing has to be made.
+COMMA   := ,
+SPACE   := $(subst ,, )
+ANSWERS := $(BUILD)/.compiler
+-include $(ANSWERS)
+ifneq ($(ANSWERED_BY),$(strip $(CC) $(COMPILER)))
+$(foreach answer,$(filter ANSWER_%,$(.VARIABLES)),$(eval undefine $(answer)))
+$(shell mkdir -p $(BUILD) && echo 'ANSWERED_BY := $(strip $(CC) $(COMPILER))' >$(ANSWERS))
+endif
+answer   = ANSWER_$(subst $(SPACE),_,$(subst $(COMMA),.,$(subst =,.,$(strip $(1)))))
+ask      = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
+             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),no,yes)
+note     = $(eval $(1) := $(2))$(shell echo '$(1) := $(2)' >>$(ANSWERS))
 # The flags, if the compiler knows all of them, else none.
-known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
-             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
+known    = $(if $(filter undefined,$(origin $(answer))),$(call note,$(answer),$(call ask,$(1))))$(if $(filter yes,$($(answer))),$(1))
 # A section for each function and each table: a program is linked with those
 # that it reaches.
 # What the reader's answer depends on is pinned here, not left to CFLAGS.
@@ -114,7 +128,6 @@ LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
 # 3 GB, and long to link.  A sanitizer's reports name lines.
 SLIM    := $(if $(SAN)$(DEBUG),,-Wl,-S)
 
-COMMA   := ,
 # Short lines while building; V=1 shows the whole commands.
 ifdef V
 say =
@@ -282,8 +295,8 @@ endif
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
 PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
 $(PROFILE_HOT): private OWN := -Os
-$(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os \
-    $(call known,-fno-asynchronous-unwind-tables)
+NO_UNWIND   := $(call known,-fno-asynchronous-unwind-tables)
+$(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os $(NO_UNWIND)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
