@@ -19,7 +19,8 @@
 #                                 see docs/embedding.md
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
-#     PREFIX=/usr/local DESTDIR=  where make install puts things
+#     PREFIX=/usr/local DESTDIR=  where make install puts things; STRIP=: leaves
+#                                 debugging information in them
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -133,7 +134,7 @@ ifdef V
 say =
 else
 Q   := @
-say = @printf '  %-5s %s\n' $(1) $(2)
+say = $(info $(SPACE) $(1)$(if $(filter CC AR,$(1)),$(SPACE)$(SPACE))$(SPACE) $(2))
 endif
 
 VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
@@ -245,7 +246,7 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm $(LIBDL)
 MADE     := $(addprefix fixtures/,good-* bad-* unsupported-*)
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -314,19 +315,22 @@ $(BUILD)/lib/lanes/sha_x86.o: private OWN := -msha -msse4.1
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
-# a row has the same bytes whatever machine made it.  Where each variable is in
-# which vector is not needed: tracking it takes a quarter of the time.
+# a row has the same bytes whatever machine made it.  Names of functions and
+# numbers of lines are enough to find a place: where each variable is in which
+# vector, and what type it has, takes a third of the time.
 # Sanitized, the vectorizer's code is not the matter, and takes minutes; clang's
 # build looks at them, and gcc's is for the threads.
 QUANT_FLAGS    := -fopenmp-simd -fno-fast-math -fno-trapping-math \
                   -fno-math-errno -ffp-contract=off \
-                  $(if $(DEBUG),,$(call known,-fno-var-tracking))
+                  $(if $(DEBUG),,$(call known,-fno-var-tracking) $(if $(filter -g,$(CFLAGS)),-g1))
 QUANT_PLAIN    := $(if $(SAN),$(if $(findstring clang,$(CC)),,-fno-sanitize=all))
 # The searches of these types are written with vectors: what more -O3 does to
-# them takes as long again as everything else, and they are no faster.
+# them takes as long again as everything else, and they are no faster with it on
+# these instruction sets.
 QUANT_VECTORS  := -O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
 QUANT_VECTORS  := $(or $(call known,$(QUANT_VECTORS)),-O3)
-QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter iq1_m.% iq2% iq3% iq4%,$(@F)),$(QUANT_VECTORS),-O3))
+QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% $(addsuffix .avx512.o,q2_k q4_k q5_k) q6_k.avx2.o q6_k.portable.o
+QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3))
 QUANT_portable :=
 QUANT_avx2     := -mavx2 -mf16c
 QUANT_avx512   := -mavx512bw -mavx512vl -mf16c
@@ -495,10 +499,18 @@ $(FIXTURES): $(MAKES) fixtures/digests.txt | $(MAKER)
 deps: ## installs what building needs (Debian)
 	@sh tests/install_deps.sh build
 
+# On all processors, unless the caller says how many at once.
+DEMO_CORES   = $(shell nproc 2>/dev/null || echo 1)
+DEMO_JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(DEMO_CORES))
+
 demo: ## installs what is missing, builds, quantizes a small folder of Hugging Face, and more
-	@sh tests/install_deps.sh build
-	@$(MAKE) --no-print-directory all
 	@rm -rf $(BUILD)/demo && mkdir -p $(BUILD)/demo
+	@echo "Installing what building needs, where it is missing, and building on" \
+	    "$(DEMO_CORES) processors: the first time a minute or two." \
+	    "$(BUILD)/demo/log has the details."
+	@{ sh tests/install_deps.sh build && \
+	    $(MAKE) $(DEMO_JOBS) --no-print-directory all; } >$(BUILD)/demo/log 2>&1 || \
+	    { cat $(BUILD)/demo/log; exit 1; }
 	@$(BUILD)/modelfile convert --quiet fixtures/llama/llama-small.gguf \
 	    $(BUILD)/demo/llama-hf/ >/dev/null
 	@echo; echo "$(BUILD)/demo/llama-hf is a folder as Hugging Face has it:"
@@ -824,10 +836,11 @@ install: all $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## into $(PREFIX),
 	$(call INSTALL_PAGES,3)
 	install -m 644 lib/modelfile.h lib/modelfile.hpp \
 	    $(DESTDIR)$(PREFIX)/include/
-	$(STRIP) --strip-debug -o $(DESTDIR)$(LIBDIR)/libmodelfile.a \
-	    $(OUT)/libmodelfile.a
-	chmod 644 $(DESTDIR)$(LIBDIR)/libmodelfile.a
+	install -m 644 $(OUT)/libmodelfile.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(OUT)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
+	$(STRIP) --strip-debug $(DESTDIR)$(LIBDIR)/libmodelfile.a
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
+	    $(if $(LEFT_OUT),,$(DESTDIR)$(PREFIX)/bin/modelfile)
 	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
@@ -836,6 +849,14 @@ install: all $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## into $(PREFIX),
 	    -e 's|@LIBZ@|$(SHAREDZ)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+	install -d $(DESTDIR)$(LIBDIR)/cmake/modelfile
+	for file in modelfile-config modelfile-config-version; do \
+	    sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
+	        -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
+	        -e 's|@PRIVATE@|$(SHAREDZ) -lm $(LIBDL) $(THREADS)|' lib/$$file.cmake.in \
+	        >$(DESTDIR)$(LIBDIR)/cmake/modelfile/$$file.cmake; \
+	done
+	chmod 644 $(DESTDIR)$(LIBDIR)/cmake/modelfile/*
 	$(if $(DESTDIR),,@$(TELL_LOADER))
 
 uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files of make install
@@ -847,9 +868,18 @@ uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) \
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc \
+	    $(DESTDIR)$(LIBDIR)/cmake/modelfile/modelfile-config.cmake \
+	    $(DESTDIR)$(LIBDIR)/cmake/modelfile/modelfile-config-version.cmake \
 	    $(DESTDIR)$(BASHDIR)/modelfile $(DESTDIR)$(ZSHDIR)/_modelfile \
 	    $(DESTDIR)$(FISHDIR)/modelfile.fish
 	cd $(MAN) && for page in man*/*; do rm -f $(DESTDIR)$(MANDIR)/$$page; done
+	-rmdir $(DESTDIR)$(LIBDIR)/cmake/modelfile
+
+# ---- a release
+
+dist: ## sources, static program, packages, SBOM and digests of a release in $(BUILD)/dist
+	@BUILD=$(BUILD) CC="$(CC)" sh .ci/release
+	@ls -l $(BUILD)/dist
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)
