@@ -284,8 +284,8 @@ $(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
 
-# Commands are no loops over data: their size matters, not their speed.  What
-# every allocation and every byte of output goes through is not among them.
+# Commands have no loops over data: their size matters, not their speed.  Objects
+# that every allocation or byte of output goes through stay fast.
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
 ifneq (,$(filter -O2,$(CFLAGS)))
 $(COMMANDS): private OWN := -Os
