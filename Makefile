@@ -19,7 +19,8 @@
 #                                 see docs/embedding.md
 #     QUICK=1                     leaves out crashes at every call, which take
 #                                 minutes and are done by the plain tests
-#     PREFIX=/usr/local DESTDIR=  where make install puts things
+#     PREFIX=/usr/local DESTDIR=  where make install puts things; STRIP=: leaves
+#                                 debugging information in them
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -35,12 +36,26 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CFLAGS  ?= -O2 -g
-MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+COMPILER := $(shell $(CC) -dumpmachine 2>/dev/null; $(CC) -dumpfullversion 2>/dev/null)
+MACHINE := $(firstword $(COMPILER))
 PORTABLE ?= $(findstring mingw,$(MACHINE))
 X86_64  := $(if $(PORTABLE),,$(findstring x86_64,$(MACHINE)))
+# What is asked of a compiler is written down: the answers to 20 questions take
+# longer than all else when nothing has to be made.
+COMMA   := ,
+SPACE   := $(subst ,, )
+ANSWERS := $(BUILD)/.compiler
+-include $(ANSWERS)
+ifneq ($(ANSWERED_BY),$(strip $(CC) $(COMPILER)))
+$(foreach answer,$(filter ANSWER_%,$(.VARIABLES)),$(eval undefine $(answer)))
+$(shell mkdir -p $(BUILD) && echo 'ANSWERED_BY := $(strip $(CC) $(COMPILER))' >$(ANSWERS))
+endif
+answer   = ANSWER_$(subst $(SPACE),_,$(subst $(COMMA),.,$(subst =,.,$(strip $(1)))))
+ask      = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
+             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),no,yes)
+note     = $(eval $(1) := $(2))$(shell echo '$(1) := $(2)' >>$(ANSWERS))
 # The flags, if the compiler knows all of them, else none.
-known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
-             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
+known    = $(if $(filter undefined,$(origin $(answer))),$(call note,$(answer),$(call ask,$(1))))$(if $(filter yes,$($(answer))),$(1))
 # A section for each function and each table: a program is linked with those
 # that it reaches.
 # What the reader's answer depends on is pinned here, not left to CFLAGS.
@@ -119,7 +134,7 @@ ifdef V
 say =
 else
 Q   := @
-say = @printf '  %-5s %s\n' $(1) $(2)
+say = $(info $(SPACE) $(1)$(if $(filter CC AR,$(1)),$(SPACE)$(SPACE))$(SPACE) $(2))
 endif
 
 VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
@@ -150,7 +165,7 @@ ROOMS    := base lanes io json profile rows yaml template model arch vocab folde
 # Codecs, and loops over the bytes of tensors, are compiled once for each
 # instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
-LANES    := $(filter-out %/isa.c,$(wildcard lib/lanes/*.c))
+LANES    := $(filter-out %/isa.c %/sha.c %/sha_x86.c,$(wildcard lib/lanes/*.c))
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 for_isas  = $(foreach isa,$(ISAS),$(1:%.c=$(BUILD)/%.$(isa).o))
 CODEC_OBJ := $(call for_isas,$(CODECS))
@@ -235,7 +250,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -273,13 +288,20 @@ $(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
 
+# Commands have no loops over data: their size matters, not their speed.  Objects
+# that every allocation or byte of output goes through stay fast.
+COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
+ifneq (,$(filter -O2,$(CFLAGS)))
+$(COMMANDS): private OWN := -Os
+endif
+
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.
 PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
 PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o)
 $(PROFILE_HOT): private OWN := -Os
-$(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os \
-    $(call known,-fno-asynchronous-unwind-tables)
+NO_UNWIND   := $(call known,-fno-asynchronous-unwind-tables)
+$(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os $(NO_UNWIND)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/compare/moments.o: private OWN := -O3
@@ -299,21 +321,27 @@ $(BUILD)/fuzz/lib/lanes/%.$(1).o: lib/lanes/%.c
 	$$(Q)clang $$(STD) $$(FUZZ_FLAGS) $$(FUZZ_SAN) -DMF_ISA=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call lane_rule,$(isa))))
+ifneq (,$(X86_64))
+$(BUILD)/lib/lanes/sha_x86.o: private OWN := -msha -msse4.1
+endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
-# a row has the same bytes whatever machine made it.  Where each variable is in
-# which vector is not needed: tracking it takes a quarter of the time.
+# a row has the same bytes whatever machine made it.  Names of functions and
+# numbers of lines are enough to find a place: where each variable is in which
+# vector, and what type it has, takes a third of the time.
 # Sanitized, the vectorizer's code is not the matter, and takes minutes; clang's
 # build looks at them, and gcc's is for the threads.
 QUANT_FLAGS    := -fopenmp-simd -fno-fast-math -fno-trapping-math \
                   -fno-math-errno -ffp-contract=off \
-                  $(if $(DEBUG),,$(call known,-fno-var-tracking))
+                  $(if $(DEBUG),,$(call known,-fno-var-tracking) $(if $(filter -g,$(CFLAGS)),-g1))
 QUANT_PLAIN    := $(if $(SAN),$(if $(findstring clang,$(CC)),,-fno-sanitize=all))
 # The searches of these types are written with vectors: what more -O3 does to
-# them takes as long again as everything else, and they are no faster.
+# them takes as long again as everything else, and they are no faster with it on
+# these instruction sets.
 QUANT_VECTORS  := -O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
 QUANT_VECTORS  := $(or $(call known,$(QUANT_VECTORS)),-O3)
-QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter iq1_m.% iq2% iq3% iq4%,$(@F)),$(QUANT_VECTORS),-O3))
+QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% $(addsuffix .avx512.o,q2_k q4_k q5_k) q6_k.avx2.o q6_k.portable.o
+QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3))
 QUANT_portable :=
 QUANT_avx2     := -mavx2 -mf16c
 QUANT_avx512   := -mavx512bw -mavx512vl -mf16c
@@ -424,6 +452,39 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
+# ---- one file that needs no other
+
+# Objects that differ from the program's, which are linked instead.
+STATIC      := $(BUILD)/static
+STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o)
+STATIC_LINK := -static-pie
+STATIC_LINK := $(or $(call known,$(STATIC_LINK)),-static)
+# What cli/static.c has instead of glibc's.
+STATIC_WRAP := $(patsubst %,-Wl$(COMMA)--wrap=%,$(shell sed -n \
+                 's/^INSTEAD.[^,]*, \([^,]*\),.*/\1/p' cli/static.c))
+
+$(STATIC)/lib/base/threads.o: private OWN := $(THREADS)
+$(STATIC_OBJ): $(STATIC)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -DMF_STATIC -MMD -MP -c $< -o $@
+
+# A heap profile has no names for the calls of a program without symbols, so what
+# would unwind its stack is left out, which is a twentieth of the program.
+$(STATIC)/objects.a: $(STATIC_OBJ) $(CLI_OBJ) $(LIB_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%),$^)
+	$(Q)$(OBJCOPY) --strip-debug --remove-section=.eh_frame $@
+
+# glibc has malloc in one object with the functions that ours calls
+# (cli/malloc_count.c): of two definitions the first is linked.
+$(STATIC)/modelfile: $(STATIC)/objects.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(STATIC_LINK) $(STATIC_WRAP) $(SECTIONS) -Wl,-z,muldefs -s $^ $(LIBS) -o $@
+
+static: $(STATIC)/modelfile ## one program that needs no other file: build/static/modelfile
+
 # ---- fixtures
 
 # Small models, written by a program for the machine that builds and for all
@@ -450,10 +511,18 @@ $(FIXTURES): $(MAKES) $(wildcard fixtures/*/folders.txt fixtures/*/*/folders.txt
 deps: ## installs what building needs (Debian)
 	@sh tests/install_deps.sh build
 
+# On all processors, unless the caller says how many at once.
+DEMO_CORES   = $(shell nproc 2>/dev/null || echo 1)
+DEMO_JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(DEMO_CORES))
+
 demo: ## installs what is missing, builds, quantizes a small folder of Hugging Face, and more
-	@sh tests/install_deps.sh build
-	@$(MAKE) --no-print-directory all
 	@rm -rf $(BUILD)/demo && mkdir -p $(BUILD)/demo
+	@echo "Installing what building needs, where it is missing, and building on" \
+	    "$(DEMO_CORES) processors: the first time a minute or two." \
+	    "$(BUILD)/demo/log has the details."
+	@{ sh tests/install_deps.sh build && \
+	    $(MAKE) $(DEMO_JOBS) --no-print-directory all; } >$(BUILD)/demo/log 2>&1 || \
+	    { cat $(BUILD)/demo/log; exit 1; }
 	@$(BUILD)/modelfile convert --quiet fixtures/llama/llama-small.gguf \
 	    $(BUILD)/demo/llama-hf/ >/dev/null
 	@echo; echo "$(BUILD)/demo/llama-hf is a folder as Hugging Face has it:"
@@ -779,10 +848,11 @@ install: all $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## into $(PREFIX),
 	$(call INSTALL_PAGES,3)
 	install -m 644 lib/modelfile.h lib/modelfile.hpp \
 	    $(DESTDIR)$(PREFIX)/include/
-	$(STRIP) --strip-debug -o $(DESTDIR)$(LIBDIR)/libmodelfile.a \
-	    $(OUT)/libmodelfile.a
-	chmod 644 $(DESTDIR)$(LIBDIR)/libmodelfile.a
+	install -m 644 $(OUT)/libmodelfile.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(OUT)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
+	$(STRIP) --strip-debug $(DESTDIR)$(LIBDIR)/libmodelfile.a
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
+	    $(if $(LEFT_OUT),,$(DESTDIR)$(PREFIX)/bin/modelfile)
 	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
@@ -791,6 +861,14 @@ install: all $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## into $(PREFIX),
 	    -e 's|@LIBZ@|$(SHAREDZ)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+	install -d $(DESTDIR)$(LIBDIR)/cmake/modelfile
+	for file in modelfile-config modelfile-config-version; do \
+	    sed -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
+	        -e 's|@VERSION@|$(VERSION)|' -e 's|@SONAME@|$(SONAME)|' \
+	        -e 's|@PRIVATE@|$(SHAREDZ) -lm $(LIBDL) $(THREADS)|' lib/$$file.cmake.in \
+	        >$(DESTDIR)$(LIBDIR)/cmake/modelfile/$$file.cmake; \
+	done
+	chmod 644 $(DESTDIR)$(LIBDIR)/cmake/modelfile/*
 	$(if $(DESTDIR),,@$(TELL_LOADER))
 
 uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files of make install
@@ -802,9 +880,18 @@ uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files
 	    $(DESTDIR)$(LIBDIR)/$(SONAME) \
 	    $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc \
+	    $(DESTDIR)$(LIBDIR)/cmake/modelfile/modelfile-config.cmake \
+	    $(DESTDIR)$(LIBDIR)/cmake/modelfile/modelfile-config-version.cmake \
 	    $(DESTDIR)$(BASHDIR)/modelfile $(DESTDIR)$(ZSHDIR)/_modelfile \
 	    $(DESTDIR)$(FISHDIR)/modelfile.fish
 	cd $(MAN) && for page in man*/*; do rm -f $(DESTDIR)$(MANDIR)/$$page; done
+	-rmdir $(DESTDIR)$(LIBDIR)/cmake/modelfile
+
+# ---- a release
+
+dist: ## sources, static program, packages, SBOM and digests of a release in $(BUILD)/dist
+	@BUILD=$(BUILD) CC="$(CC)" sh .ci/release
+	@ls -l $(BUILD)/dist
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)
@@ -816,4 +903,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)
+-include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(STATIC_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)

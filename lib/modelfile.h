@@ -1874,9 +1874,9 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
 /* ---- Digests ------------------------------------------------------------- */
 
 /* From the weakest to the strongest; only MF_SHA256 resists deliberate
- * collisions. MF_SHA1 needs the system's libcrypto, which is loaded for as long
- * as a digest is computed; calls fail if it is missing. MF_SHA256 uses it where
- * it is there, and takes longer where it is not. */
+ * collisions. MF_SHA1 and MF_SHA256 use the system's libcrypto, which is loaded
+ * for as long as a digest is computed, where it is there; without it the result
+ * is the same. */
 enum mf_digest_kind {
     MF_CRC32,
     MF_XXH64,

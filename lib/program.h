@@ -71,8 +71,8 @@ uint64_t mf_profile_change(void *user, uint64_t tag, size_t old_size,
 
 /* ---- SHA-256 ------------------------------------------------------------- */
 
-/* FIPS 180-4, without libcrypto, which is six times as fast where the processor
- * has instructions for it, but must be loaded. */
+/* FIPS 180-4, without libcrypto, which must be loaded; on processors without
+ * instructions for it, libcrypto is faster. */
 struct mf_sha256 {
     uint32_t state[8];
     uint64_t size; /* bytes so far */

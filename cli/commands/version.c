@@ -121,6 +121,10 @@ static void version_text(struct run *run)
     out_format(&run->out, "no zlib      deflated members of archives are not "
                           "read\n");
 #endif
+#if defined(MF_STATIC)
+    out_format(&run->out, "static       no other library is loaded: neither "
+                          "libcrypto nor LD_PRELOAD's\n");
+#endif
 }
 
 static void version(struct run *run)
@@ -134,6 +138,9 @@ static void version(struct run *run)
     json_text(run, "compiler", build_compiler());
 #if defined(MF_NO_ZLIB)
     json_bool(run, "zlib", false);
+#endif
+#if defined(MF_STATIC)
+    json_bool(run, "static", true);
 #endif
     sandbox_json(run);
     formats_json(run);

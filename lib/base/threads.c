@@ -183,10 +183,11 @@ static void *lead(void *context)
 /* ---- beginning and ending */
 
 /* glibc loads this when a thread of OpenMP ends, and aborts the program if
- * there is no memory for it: so it is loaded before they start. */
+ * there is no memory for it: so it is loaded before they start.  A static
+ * program contains it. */
 static bool can_end(void)
 {
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(MF_STATIC)
     static void *library;
 
     if (!library)

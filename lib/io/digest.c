@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "lib/base/heap.h"
+#include "lib/io/sha_own.h"
 #include "lib/io/system.h"
 #include "lib/lanes/isa.h"
 #include "lib/program.h"
@@ -18,8 +19,9 @@
 /* ---- SHA-1 and SHA-256 by the system's libcrypto, loaded when needed ---- */
 
 /* Building does not need OpenSSL, and a program that uses neither digest runs
- * without it.  Where it is missing, or there is no memory to load it, SHA-256
- * is computed by sha256.c: slower, and with the same result. */
+ * without it.  Where it is missing, or there is no memory to load it, sha_own.c
+ * computes them: with the same result, and slower on processors without
+ * instructions for it. */
 
 struct mf_sha {
     void *library;
@@ -33,11 +35,6 @@ struct mf_sha {
     int (*end)(unsigned char *out, void *state);
     uint64_t state[32]; /* a SHA256_CTX has 112 bytes, a SHA_CTX 96 */
 };
-
-/* kind: MF_SHA1 or MF_SHA256. */
-enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
-                           enum mf_digest_kind kind);
-void mf_sha_release(struct mf_sha *sha);
 
 /* The version that belongs to the calls below. */
 #define LIBRARY "libcrypto.so.3"
@@ -65,83 +62,76 @@ static bool find_all(struct mf_sha *sha, const struct calls *calls)
            find(library, calls->end, &sha->end);
 }
 
-/* glibc reports it only in words: "failed to map segment", "cannot allocate
- * ...", "cannot change memory protections". */
-static bool is_memory(const char *why)
-{
-    return strstr(why, " map ") || strstr(why, "allocate") ||
-           strstr(why, "cannot create") || strstr(why, "memory");
-}
-
 /* ---- without libcrypto ---- */
 
-static int own_begin(void *state)
+static int begin_1(void *state)
+{
+    mf_sha1_begin(state);
+    return 1;
+}
+
+static int update_1(void *state, const void *bytes, size_t size)
+{
+    mf_sha1_add(state, bytes, size);
+    return 1;
+}
+
+static int end_1(unsigned char *out, void *state)
+{
+    mf_sha1_end(state, out);
+    return 1;
+}
+
+static int begin_256(void *state)
 {
     mf_sha256_begin(state);
     return 1;
 }
 
-static int own_update(void *state, const void *bytes, size_t size)
+static int update_256(void *state, const void *bytes, size_t size)
 {
     mf_sha256_add(state, bytes, size);
     return 1;
 }
 
-static int own_end(unsigned char *out, void *state)
+static int end_256(unsigned char *out, void *state)
 {
     mf_sha256_end(state, out);
     return 1;
 }
 
-static void use_own(struct mf_sha *sha)
+static void use_own(struct mf_sha *sha, enum mf_digest_kind kind)
 {
-    _Static_assert(sizeof(struct mf_sha256) <= sizeof(sha->state),
+    _Static_assert(sizeof(struct mf_sha1) <= sizeof(sha->state) &&
+                       sizeof(struct mf_sha256) <= sizeof(sha->state),
                    "the state has room");
-    *sha = (struct mf_sha){ .size = mf_digest_size(MF_SHA256),
-                            .begin = own_begin,
-                            .update = own_update,
-                            .end = own_end };
+    *sha = (struct mf_sha){ .size = mf_digest_size(kind),
+                            .begin = kind == MF_SHA1 ? begin_1 : begin_256,
+                            .update = kind == MF_SHA1 ? update_1 : update_256,
+                            .end = kind == MF_SHA1 ? end_1 : end_256 };
 }
 
-static enum mf_status refuse_sha1(struct mf_env *env)
+static void mf_sha_release(struct mf_sha *sha)
 {
-    const char *why = mf_system_load_error();
-    bool memory;
-
-    why = why ? why : "no reason given";
-    memory = is_memory(why);
-    return mf_fail(env, memory ? MF_ERR_MEMORY : MF_ERR_IO, MF_NO_OFFSET,
-                   "sha1 needs " LIBRARY ", which cannot be loaded%s: %s",
-                   memory ? "" : " (Debian has it in the package libssl3)",
-                   mf_quote((struct mf_str){ why, strlen(why) }).text);
+    if (sha->library)
+        mf_system_unload(sha->library);
+    *sha = (struct mf_sha){ 0 };
 }
 
-enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
-                           enum mf_digest_kind kind)
+/* kind: MF_SHA1 or MF_SHA256. */
+static void mf_sha_init(struct mf_sha *sha, enum mf_digest_kind kind)
 {
     static const struct calls sha1 = { "SHA1_Init", "SHA1_Update",
                                        "SHA1_Final" };
     static const struct calls sha256 = { "SHA256_Init", "SHA256_Update",
                                          "SHA256_Final" };
-    enum mf_status status = MF_OK;
 
     *sha = (struct mf_sha){ .library = mf_system_load(LIBRARY),
                             .size = mf_digest_size(kind) };
     if (sha->library && find_all(sha, kind == MF_SHA1 ? &sha1 : &sha256))
-        return MF_OK;
-    if (kind == MF_SHA1)
-        status = refuse_sha1(env);
+        return;
     mf_sha_release(sha);
-    if (kind == MF_SHA256)
-        use_own(sha);
-    return status;
-}
-
-void mf_sha_release(struct mf_sha *sha)
-{
-    if (sha->library)
-        mf_system_unload(sha->library);
-    *sha = (struct mf_sha){ 0 };
+    use_own(sha, kind);
 }
 
 static void mf_sha_restart(struct mf_sha *sha)
@@ -263,10 +253,8 @@ struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
     digest->isa = isa;
     digest->env = env;
     digest->block = block;
-    if (is_sha(kind) && mf_sha_init(&digest->state.sha, env, kind) != MF_OK) {
-        mf_release(env, block, BLOCK_SIZE);
-        return NULL;
-    }
+    if (is_sha(kind))
+        mf_sha_init(&digest->state.sha, kind);
     mf_digest_restart(digest);
     return digest;
 }

@@ -22,7 +22,7 @@ size_t mf_digest_size(enum mf_digest_kind kind);
  * digests in modelfile.h are made of these. */
 struct mf_digest;
 
-/* NULL, with the error set, when memory or libcrypto is missing. */
+/* NULL, with the error set, when memory is missing. */
 struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind);
 void mf_digest_free(struct mf_digest *digest); /* NULL is allowed */
 

@@ -114,12 +114,10 @@ void mf_system_wait_writable(int fd);
 
 /* ---- libraries ---- */
 
-/* A shared library that is loaded at run time; NULL if it cannot be, and
- * mf_system_load_error says why. */
+/* A shared library that is loaded at run time; NULL if it cannot be. */
 void *mf_system_load(const char *name);
 void *mf_system_symbol(void *library, const char *name);
 void mf_system_unload(void *library);
-const char *mf_system_load_error(void);
 
 /* ---- for the files of systems (system_common.c) ---- */
 

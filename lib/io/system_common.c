@@ -73,7 +73,7 @@ void mf_system_wait_writable(int fd)
     poll(&ready, 1, -1);
 }
 
-/* A program that is linked statically has none to load, and dlopen says so. */
+/* A program that is linked statically has none to load. */
 void *mf_system_load(const char *name)
 {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -87,11 +87,6 @@ void *mf_system_symbol(void *library, const char *name)
 void mf_system_unload(void *library)
 {
     dlclose(library);
-}
-
-const char *mf_system_load_error(void)
-{
-    return dlerror();
 }
 
 #endif
@@ -208,7 +203,7 @@ void mf_system_wait_writable(int fd)
     (void)fd;
 }
 
-/* No library is loaded: mf_system_load_error of each says why. */
+/* No library is loaded. */
 void *mf_system_load(const char *name)
 {
     (void)name;

@@ -60,9 +60,4 @@ uint64_t mf_system_free_space(int fd)
 
 /* ---- libraries ---- */
 
-const char *mf_system_load_error(void)
-{
-    return "WASI has no shared libraries";
-}
-
 #endif

@@ -203,11 +203,6 @@ uint64_t mf_system_free_space(int fd)
 
 /* Windows would look for one in the folder of the program and on PATH, where
  * anybody may have put it. */
-const char *mf_system_load_error(void)
-{
-    return "on Windows no library is loaded";
-}
-
 /* ---- patterns ---- */
 
 /* A bracket: whether c is one of what is in it; *end: after it.  NULL where

@@ -13,16 +13,6 @@
 #include "lib/lanes/isa.h"
 #include "tests/gguf/gguf_image.h"
 
-static bool has_libcrypto(void)
-{
-    struct mf_env *env = env_with(1);
-    struct mf_digest *digest = mf_digest_new(env, MF_SHA1);
-
-    mf_digest_free(digest);
-    mf_env_free(env);
-    return digest != NULL;
-}
-
 /* ---- digests of tensors ---- */
 
 /* One call over all the bytes, by xxHash and zlib themselves; sha1 and sha256
@@ -86,8 +76,6 @@ static void check_tensors(struct mf_model *model, struct mf_env *env,
 
 static void any_number_of_threads_agrees(void **state)
 {
-    bool has_all = has_libcrypto();
-
     (void)state;
     for (size_t t = 0; t < COUNT(thread_counts); t++) {
         struct mf_env *env = env_with(thread_counts[t]);
@@ -96,8 +84,7 @@ static void any_number_of_threads_agrees(void **state)
         struct mf_heap_stats heap;
 
         for (size_t i = 0; mf_digest_at(i, &info); i++)
-            if (info.kind < MF_SHA1 || has_all)
-                check_tensors(model, env, &info);
+            check_tensors(model, env, &info);
         mf_env_heap(env, &heap);
         assert_true(heap.peak < 4 * MIB);
         mf_model_close(model);
@@ -251,10 +238,6 @@ static void uuid_is_as_in_llama_gguf_hash(void **state)
     uint8_t out[16];
 
     (void)state;
-    if (!has_libcrypto()) {
-        mf_env_free(env);
-        skip(); /* there is no libcrypto here */
-    }
     assert_int_equal(
         mf_model_open(env, fixture_path("good-names.gguf"), NULL, &model),
         MF_OK);
@@ -282,8 +265,6 @@ static void file_is_all_of_its_bytes(void **state)
     assert_true(size > 0 && size < sizeof(bytes));
     fclose(file);
     for (size_t i = 0; mf_digest_at(i, &info); i++) {
-        if (info.kind >= MF_SHA1 && !has_libcrypto())
-            continue;
         assert_int_equal(mf_file_hash(env, path, info.kind, out), MF_OK);
         digest_at_once(info.kind, bytes, size, expected);
         assert_memory_equal(out, expected, info.size);
@@ -363,12 +344,10 @@ static void every_allocation_failed(void **state)
 {
     static const struct piece few[] = { { NAMED("a"), 96, 1 },
                                         { NAMED("b"), 96, 1 } };
-    int kinds = has_libcrypto() ? 2 : 1;
-
     (void)state;
     free(image.at);
     make_image(few, COUNT(few));
-    for (int kind = 0; kind < kinds; kind++)
+    for (int kind = 0; kind < 2; kind++)
         for (int after = 0; after < 2; after++) {
             uint64_t call = 1;
 

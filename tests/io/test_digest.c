@@ -2,7 +2,6 @@
  *
  * test_digest.c - checksums: known ones, fed in pieces, and by outsiders
  */
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -12,29 +11,10 @@
 
 #include "lib/base/heap.h"
 #include "lib/io/digest.h"
+#include "lib/io/sha_own.h"
 #include "lib/lanes/isa.h"
+#include "lib/lanes/sha.h"
 #include "tests/with_env.h"
-
-/* SHA-1 and SHA-256 come from elsewhere and may be missing. */
-static int last_kind;
-
-static bool has_libcrypto(void)
-{
-    void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
-
-    if (library)
-        dlclose(library);
-    return library != NULL;
-}
-
-static int start(void **state)
-{
-    last_kind = has_libcrypto() ? MF_SHA256 : MF_XXH3_128;
-    return env_setup(state);
-}
-
-#define WITH_DIGESTS(test)                                                     \
-    cmocka_unit_test_setup_teardown(test, start, env_teardown)
 
 /* The same bytes everywhere, without a pattern that a digest could like. */
 static uint8_t *noise(size_t size)
@@ -112,10 +92,9 @@ static void known_texts_have_known_digests(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if ((int)rows[i].kind <= last_kind)
-            assert_string_equal(digest_of(rows[i].kind, rows[i].text,
-                                          strlen(rows[i].text), 100),
-                                rows[i].digest);
+        assert_string_equal(
+            digest_of(rows[i].kind, rows[i].text, strlen(rows[i].text), 100),
+            rows[i].digest);
 }
 
 /* Sizes around the borders of xxHash: its short forms, blocks and stripes. */
@@ -128,7 +107,7 @@ static void pieces_give_the_digest_of_the_whole(void **state)
     uint8_t *bytes = noise(4099);
 
     (void)state;
-    for (int kind = MF_CRC32; kind <= last_kind; kind++)
+    for (int kind = MF_CRC32; kind <= MF_SHA256; kind++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
             for (size_t k = 0; k < sizeof(steps) / sizeof(*steps); k++)
                 assert_string_equal(digest_of((enum mf_digest_kind)kind, bytes,
@@ -141,7 +120,7 @@ static void pieces_give_the_digest_of_the_whole(void **state)
 static void finishing_changes_nothing(void **state)
 {
     (void)state;
-    for (int kind = MF_CRC32; kind <= last_kind; kind++) {
+    for (int kind = MF_CRC32; kind <= MF_SHA256; kind++) {
         struct mf_digest *digest =
             mf_digest_new(env, (enum mf_digest_kind)kind);
         uint8_t first[MF_DIGEST_MAX] = { 0 }, again[MF_DIGEST_MAX] = { 0 };
@@ -230,11 +209,71 @@ static void digests_are_as_in_xxhsum(void **state)
 static void digests_are_as_in_coreutils(void **state)
 {
     (void)state;
-    if (last_kind < MF_SHA256)
-        skip(); /* there is no libcrypto here */
     same_as("sha1sum", MF_SHA1);
     same_as("sha256sum", MF_SHA256);
 }
+
+static void in_hex(const uint8_t *digest, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++)
+        sprintf(out + 2 * i, "%02x", digest[i]);
+}
+
+/* Where there is a libcrypto, digest_of asks it: fed in pieces, and ended in
+ * the middle, ours say the same. */
+static void own_digests_are_as_libcryptos(void **state)
+{
+    uint8_t *bytes = noise(700), out[32];
+    char text[65];
+
+    (void)state;
+    for (size_t size = 0; size < 700; size++) {
+        struct mf_sha1 sha1;
+        struct mf_sha256 sha256;
+        size_t step = 1 + size % 150;
+
+        mf_sha1_begin(&sha1);
+        mf_sha256_begin(&sha256);
+        for (size_t at = 0; at < size; at += step) {
+            size_t part = step < size - at ? step : size - at;
+
+            mf_sha1_add(&sha1, bytes + at, part);
+            mf_sha256_add(&sha256, bytes + at, part);
+            mf_sha1_end(&sha1, out);
+            mf_sha256_end(&sha256, out);
+        }
+        mf_sha1_end(&sha1, out);
+        in_hex(out, 20, text);
+        assert_string_equal(text, digest_of(MF_SHA1, bytes, size, 4096));
+        mf_sha256_end(&sha256, out);
+        in_hex(out, 32, text);
+        assert_string_equal(text, digest_of(MF_SHA256, bytes, size, 4096));
+    }
+    free(bytes);
+}
+
+#if defined(MF_X86_64)
+static void instructions_change_nothing(void **state)
+{
+    uint8_t *bytes = noise(40 * MF_SHA_BLOCK);
+    uint32_t plain[8], fast[8];
+
+    (void)state;
+    if (!mf_sha_has_instructions())
+        skip(); /* this processor has none for SHA */
+    for (size_t count = 0; count <= 40; count++) {
+        for (uint32_t i = 0; i < 8; i++)
+            plain[i] = fast[i] = (uint32_t)count * 0x9e3779b1 + i * 0x85ebca77;
+        mf_sha1_portable(plain, bytes, count);
+        mf_sha1_x86(fast, bytes, count);
+        assert_memory_equal(plain, fast, sizeof(plain));
+        mf_sha256_portable(plain, bytes, count);
+        mf_sha256_x86(fast, bytes, count);
+        assert_memory_equal(plain, fast, sizeof(plain));
+    }
+    free(bytes);
+}
+#endif
 
 /* Whatever vectors XXH3 uses, it says what a plain call of xxHash does. */
 static void vectors_change_nothing(void **state)
@@ -324,15 +363,19 @@ static void what_cannot_be_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DIGESTS(known_texts_have_known_digests),
-        WITH_DIGESTS(pieces_give_the_digest_of_the_whole),
-        WITH_DIGESTS(finishing_changes_nothing),
-        WITH_DIGESTS(checksums_are_as_in_zlib),
-        WITH_DIGESTS(digests_are_as_in_xxhsum),
-        WITH_DIGESTS(digests_are_as_in_coreutils),
-        WITH_DIGESTS(vectors_change_nothing),
-        WITH_DIGESTS(any_block_of_the_heap_will_do),
-        WITH_DIGESTS(what_cannot_be_is_refused),
+        WITH_ENV(known_texts_have_known_digests),
+        WITH_ENV(pieces_give_the_digest_of_the_whole),
+        WITH_ENV(finishing_changes_nothing),
+        WITH_ENV(checksums_are_as_in_zlib),
+        WITH_ENV(digests_are_as_in_xxhsum),
+        WITH_ENV(digests_are_as_in_coreutils),
+        WITH_ENV(own_digests_are_as_libcryptos),
+#if defined(MF_X86_64)
+        WITH_ENV(instructions_change_nothing),
+#endif
+        WITH_ENV(vectors_change_nothing),
+        WITH_ENV(any_block_of_the_heap_will_do),
+        WITH_ENV(what_cannot_be_is_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

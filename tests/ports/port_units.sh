@@ -17,8 +17,7 @@ build=${BUILD:-build}
 # What cannot pass with musl, and why.
 excluded() {
     cat <<'TESTS'
-digest         compares with libcrypto, which no static program can load
-sandbox        the same
+sandbox        looks for libcrypto, which no static program can load
 missing        the same
 profile        needs backtrace, which musl does not have
 profile_names  the same

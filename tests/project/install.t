@@ -33,7 +33,9 @@ installed() {
 files_are_missing() {
     for file in usr/bin/modelfile usr/include/modelfile.h \
         usr/include/modelfile.hpp usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
-        usr/lib/libmodelfile.so.0.3 usr/lib/pkgconfig/modelfile.pc; do
+        usr/lib/libmodelfile.so.0.3 usr/lib/pkgconfig/modelfile.pc \
+        usr/lib/cmake/modelfile/modelfile-config.cmake \
+        usr/lib/cmake/modelfile/modelfile-config-version.cmake; do
         [ -e "$root/$file" ] || echo "no $file"
     done
 }
@@ -82,10 +84,22 @@ check "make install" make_in_root install
 check_empty "everything is there" files_are_missing
 check_empty "the build's place is not in modelfile.pc" \
     grep -n -e "$dir" -e '@' "$root/usr/lib/pkgconfig/modelfile.pc"
-with_debug() {
-    ${OBJDUMP:-objdump} -h "$root/usr/lib/libmodelfile.a" | grep -m 1 -F .debug_
+with_debug() { # ROOT
+    for file in lib/libmodelfile.a lib/libmodelfile.so bin/modelfile; do
+        ${OBJDUMP:-objdump} -h "$1/usr/$file" | grep -q -F .debug_ && echo "$file"
+    done
 }
-check_empty "the archive has no debugging information" with_debug
+check_empty "nothing has debugging information" with_debug "$root"
+keeps_debug() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -s STRIP=: \
+        BUILD="${BUILD:-build}" CC="$cc" DESTDIR="$dir/full" PREFIX=/usr install
+    with_debug "$dir/full" >"$dir/said"
+    [ "$(wc -l <"$dir/said")" -eq 3 ]
+}
+case " ${CFLAGS:--g} " in
+*" -g"*) check "but with STRIP=:" keeps_debug ;;
+*) skip "but with STRIP=:" "built without -g" ;;
+esac
 check "the installed program runs" "$root/usr/bin/modelfile" version
 
 example >"$dir/example.c"
@@ -108,6 +122,37 @@ check "and runs" runs env LD_LIBRARY_PATH="$root/usr/lib" "$dir/shared"
 check "the example links to the static library" \
     link_example "$dir/static" $static $private
 check "and runs alone" runs "$dir/static"
+
+# All of it in one file, with nothing in the environment that would help.
+all_static() {
+    # shellcheck disable=SC2046 # flags are words
+    env -i PATH="$PATH" $cc -std=c11 "$dir/example.c" -static -o "$dir/whole" \
+        $(env -i PATH="$PATH" PKG_CONFIG_LIBDIR="$root/usr/lib/pkgconfig" \
+            PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+            PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
+            pkg-config --static --cflags --libs modelfile) 2>"$dir/linked" &&
+        runs env -i "$dir/whole" || { cat "$dir/linked"; return 1; }
+}
+if ! command -v pkg-config >/dev/null || [ -n "${SAN:-}" ]; then
+    skip "a static program is linked as pkg-config --static says" \
+        "pkg-config is not installed, or a sanitizer is on"
+else
+    check "a static program is linked as pkg-config --static says" all_static
+fi
+
+# tests/project/sizes.t has the limits of the archive that was built.
+small_ones() {
+    $cc -O2 -std=c11 -I"$root/usr/include" examples/small.c -Wl,--gc-sections \
+        "$root/usr/lib/libmodelfile.a" -lz -lm -ldl -fopenmp -o "$dir/small" &&
+        ${STRIP:-strip} "$dir/small" && size=$(wc -c <"$dir/small") &&
+        { [ "$size" -le 250000 ] || { echo "$size bytes"; return 1; }; }
+}
+if [ -n "${QUICK:-}${SAN:-}" ]; then
+    skip "a small program is small with the installed archive" \
+        "the plain tests do this"
+else
+    check "a small program is small with the installed archive" small_ones
+fi
 
 # ---- below no DESTDIR: the loader has to find the library
 
@@ -191,6 +236,46 @@ with_meson() {
     built meson meson setup made && built meson meson compile -C made &&
         runs env LD_LIBRARY_PATH="$dir/own/lib" "$dir/meson/made/program"
 }
+# The package that make install puts down, for both libraries.
+finds_package() { # VERSION PREFIX
+    rm -rf "$dir/package"
+    mkdir "$dir/package" && cp "$dir/example.c" "$dir/package/program.c" || return
+    cat >"$dir/package/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.13)
+project(program C)
+find_package(modelfile $1 REQUIRED)
+add_executable(shared program.c)
+target_link_libraries(shared PRIVATE modelfile::modelfile)
+add_executable(static program.c)
+target_link_libraries(static PRIVATE modelfile::static)
+END
+    (cd "$dir/package" && CC=$cc cmake -S . -B made -DCMAKE_PREFIX_PATH="$2" &&
+        cmake --build made) >"$dir/log" 2>&1
+}
+package_works() {
+    finds_package 0.3 "$root/usr" || { cat "$dir/log"; return 1; }
+    runs env LD_LIBRARY_PATH="$root/usr/lib" "$dir/package/made/shared" &&
+        runs env -i "$dir/package/made/static" || return
+    # Installed below no DESTDIR, too.
+    finds_package 0.3.0 "$dir/own" && runs "$dir/package/made/shared" ||
+        { cat "$dir/log"; return 1; }
+}
+package_refuses() {
+    for version in 0.2 0.4 1.0 0.3.99; do
+        ! finds_package $version "$root/usr" ||
+            { echo "$version is found"; return 1; }
+        grep -q 'compatible with requested' "$dir/log" ||
+            { cat "$dir/log"; return 1; }
+    done
+}
+if ! command -v cmake >/dev/null; then
+    skip "find_package(modelfile) finds both libraries" "cmake is not installed"
+elif [ -n "${SAN:-}" ]; then
+    skip "find_package(modelfile) finds both libraries" "a sanitizer is on"
+else
+    check "find_package(modelfile) finds both libraries" package_works
+    check "but not as another version" package_refuses
+fi
 for tool in cmake meson; do
     if command -v $tool >/dev/null && command -v pkg-config >/dev/null; then
         check "a program of $tool finds the library, and runs" with_$tool
