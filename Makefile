@@ -269,9 +269,10 @@ RELEASED := $(shell sed -n 's/^\#\# [0-9.]* (\([0-9-]*\))$$/\1/p' CHANGELOG.md |
 $(BUILD)/cli/commands/help/roff.o: CHANGELOG.md
 $(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 
-# For the fingerprint of a record.
+# For the fingerprint of a record, which does not depend on where it was built.
+PLACES := $(addsuffix =%,-ffile-prefix-map -fdebug-prefix-map -fmacro-prefix-map)
 $(BUILD)/cli/build.o: private OWN := \
-    -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
+    -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(filter-out $(PLACES),$(CFLAGS))))"'
 
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.
