@@ -216,7 +216,9 @@ HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive infla
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
-SCRIPTS  := $(wildcard tests/*/*.t)
+# The packages' test builds them: make deb-check.
+DEB_TEST := tests/project/deb.t
+SCRIPTS  := $(filter-out $(DEB_TEST),$(wildcard tests/*/*.t))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
@@ -236,7 +238,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
 FIXTURES := fixtures/good-base.gguf
 
 .PHONY: FORCE all man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
-        install uninstall format format-check metrics clean help
+        install uninstall deb deb-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 # Rules of make's own apply to nothing here, and trying them on every header
@@ -806,6 +808,17 @@ uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files
 	    $(DESTDIR)$(BASHDIR)/modelfile $(DESTDIR)$(ZSHDIR)/_modelfile \
 	    $(DESTDIR)$(FISHDIR)/modelfile.fish
 	cd $(MAN) && for page in man*/*; do rm -f $(DESTDIR)$(MANDIR)/$$page; done
+
+# ---- packages
+
+deb: ## installs what is missing, makes Debian's packages in $(BUILD)/deb
+	@sh tests/install_deps.sh deb
+	@BUILD=$(BUILD) sh tests/deb.sh
+	@ls -l $(BUILD)/deb/*.deb
+
+deb-check: ## makes them and tests them: lintian, hardening, a bare system (as root)
+	@sh tests/install_deps.sh deb
+	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) sh tests/run.sh $(DEB_TEST)
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)
