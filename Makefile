@@ -231,7 +231,9 @@ HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive infla
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
-SCRIPTS  := $(wildcard tests/*/*.t)
+# The packages' test builds them: make deb-check.
+DEB_TEST := tests/project/deb.t
+SCRIPTS  := $(filter-out $(DEB_TEST),$(wildcard tests/*/*.t))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
@@ -251,7 +253,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
 FIXTURES := fixtures/good-base.gguf
 
 .PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
-        install uninstall format format-check metrics clean help
+        install uninstall deb deb-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 # Rules of make's own apply to nothing here, and trying them on every header
@@ -284,9 +286,10 @@ RELEASED := $(shell sed -n 's/^\#\# [0-9.]* (\([0-9-]*\))$$/\1/p' CHANGELOG.md |
 $(BUILD)/cli/commands/help/roff.o: CHANGELOG.md
 $(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 
-# For the fingerprint of a record.
+# For the fingerprint of a record, which does not depend on where it was built.
+PLACES := $(addsuffix =%,-ffile-prefix-map -fdebug-prefix-map -fmacro-prefix-map)
 $(BUILD)/cli/build.o: private OWN := \
-    -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
+    -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(filter-out $(PLACES),$(CFLAGS))))"'
 
 # Commands have no loops over data: their size matters, not their speed.  Objects
 # that every allocation or byte of output goes through stay fast.
@@ -892,6 +895,17 @@ uninstall: $(MAN)/library $(if $(LEFT_OUT),,$(MAN)/program) ## removes the files
 dist: ## sources, static program, packages, SBOM and digests of a release in $(BUILD)/dist
 	@BUILD=$(BUILD) CC="$(CC)" sh .ci/release
 	@ls -l $(BUILD)/dist
+
+# ---- packages
+
+deb: ## installs what is missing, makes Debian's packages in $(BUILD)/deb
+	@sh tests/install_deps.sh deb
+	@BUILD=$(BUILD) sh tests/deb.sh
+	@ls -l $(BUILD)/deb/*.deb
+
+deb-check: ## makes them and tests them: lintian, hardening, a bare system (as root)
+	@sh tests/install_deps.sh deb
+	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) sh tests/run.sh $(DEB_TEST)
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)

@@ -3,14 +3,15 @@
 #
 # install_deps.sh - installs what make needs, where it is missing
 #
-#     tests/install_deps.sh build|test|check|ports|site
+#     tests/install_deps.sh build|test|check|ports|site|deb
 #     tests/install_deps.sh missing    names what building lacks, installs nothing
 #
 # build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
 # what some tests compare with or look through (strace, valgrind and others).
 # check: also what checks more deeply.  Each includes the ones before.  ports:
 # compilers for other systems, and what runs their programs; without them the
-# tests of the ports are skipped (docs/ports.md).
+# tests of the ports are skipped (docs/ports.md).  deb: programs that
+# make Debian packages and test them.
 #
 # Looks for the things themselves (commands, headers), whichever way they came
 # here.  Nothing missing: says nothing, asks no network.  On Debian and its
@@ -125,9 +126,23 @@ need_for_site() {
     need_command mandoc mandoc
 }
 
+need_for_deb() {
+    need_command make make
+    need_command dpkg-buildpackage dpkg-dev
+    need_command dh debhelper
+    want_command git git
+    want_command lintian lintian
+    want_command blhc blhc
+    [ "$(id -u)" -ne 0 ] || want_command mmdebstrap mmdebstrap
+}
+
 case ${1:-} in
 site) need_for_site ;;
 build) need_for_build ;;
+deb)
+    need_for_build
+    need_for_deb
+    ;;
 ports) want_for_ports ;;
 missing)
     need_for_build
@@ -146,7 +161,7 @@ check)
     need_for_check
     ;;
 *)
-    echo "usage: install_deps.sh build|missing|test|check|ports|site" >&2
+    echo "usage: install_deps.sh build|missing|test|check|ports|site|deb" >&2
     exit 2
     ;;
 esac
