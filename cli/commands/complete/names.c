@@ -3,10 +3,11 @@
  * names.c - tensors and keys that are in a file
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/commands/complete/complete.h"
 #include "cli/describe.h"
-#include "cli/inputs.h"
+#include "cli/room.h"
 
 #define MANY 200 /* names that a person can look through */
 
@@ -16,8 +17,7 @@ struct names {
     const struct place *place;
     const struct mf_model *model;
     const char *after;
-    bool keys, parts;
-    struct mf_str last; /* what was offered before */
+    bool keys;
 };
 
 /* The name, and what is said about it. */
@@ -43,68 +43,139 @@ static bool name_at(const struct names *names, size_t index,
     return true;
 }
 
-static bool begins(struct mf_str name, const char *word)
+/* An option is nothing that a file can add to the line. */
+static bool is_wanted(const struct names *names, struct mf_str name)
 {
-    return name.size >= strlen(word) &&
-           memcmp(name.at, word, strlen(word)) == 0;
+    const struct place *place = names->place;
+    size_t size = strlen(place->word);
+
+    return name.size > 0 && (*name.at != '-' || place->any) &&
+           name.size >= size && memcmp(name.at, place->word, size) == 0;
 }
 
-static size_t count_matches(const struct names *names)
+static size_t count_wanted(const struct names *names)
 {
     struct type_text text;
     struct mf_str name;
     size_t count = 0;
 
     for (size_t i = 0; name_at(names, i, &name, &text); i++)
-        count += begins(name, names->place->word);
+        count += is_wanted(names, name);
     return count;
 }
 
-/* Names with one beginning mostly follow each other; what comes again is for
- * the shell to leave out. */
-static void offer_part(struct names *names, struct mf_str name)
+/* Up to the first dot after the word, with it. */
+static struct mf_str part_of(const struct names *names, struct mf_str name)
 {
     size_t from = strlen(names->place->word);
     const char *dot = memchr(name.at + from, '.', name.size - from);
 
     if (dot)
         name.size = (size_t)(dot + 1 - name.at);
-    if (name.size == names->last.size &&
-        memcmp(name.at, names->last.at, name.size) == 0)
-        return;
-    names->last = name;
-    offer(names->run, names->place, name, dot ? "" : names->after, "");
+    return name;
 }
 
-static void offer_all(struct names *names)
+static bool is_same(const struct mf_str *a, const struct mf_str *b)
 {
+    return a->size == b->size && memcmp(a->at, b->at, a->size) == 0;
+}
+
+/* FNV-1a. */
+static size_t hash_of(struct mf_str name)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ (unsigned char)name.at[i]) * 0x100000001b3;
+    return (size_t)(hash ^ hash >> 32);
+}
+
+/* A set of parts: a power of two of places, of which most stay empty. */
+struct parts {
+    struct mf_str *at;
+    size_t places;
+};
+
+#define PROBES 64 /* a file may have names whose hashes are equal */
+
+/* False if it was there.  After too many probes it counts as new: shells leave
+ * out duplicates as well. */
+static bool add_part(struct parts *parts, struct mf_str part)
+{
+    size_t place = hash_of(part);
+
+    for (int i = 0; i < PROBES; i++, place++) {
+        struct mf_str *found = &parts->at[place & (parts->places - 1)];
+
+        if (!found->at) {
+            *found = part;
+            return true;
+        }
+        if (is_same(found, &part))
+            return false;
+    }
+    return true;
+}
+
+static void offer_parts(const struct names *names, struct parts *parts)
+{
+    struct mf_str name, last = { "", 0 };
+    struct type_text text;
+
+    for (size_t i = 0; name_at(names, i, &name, &text); i++) {
+        if (!is_wanted(names, name))
+            continue;
+        name = part_of(names, name);
+        /* Names with one beginning mostly follow each other. */
+        if (is_same(&name, &last) || !add_part(parts, name))
+            continue;
+        last = name;
+        offer(names->run, names->place, name,
+              name.at[name.size - 1] == '.' ? "" : names->after, "");
+    }
+    offer_by_shell(names->run, "nospace");
+}
+
+static void offer_all(const struct names *names)
+{
+    size_t count = count_wanted(names);
+    struct parts parts = { NULL, 2 };
     struct type_text text;
     struct mf_str name;
 
-    names->parts = count_matches(names) > MANY;
-    for (size_t i = 0; name_at(names, i, &name, &text); i++) {
-        if (!begins(name, names->place->word))
-            continue;
-        if (names->parts)
-            offer_part(names, name);
-        else
-            offer(names->run, names->place, name, names->after, text.at);
+    while (parts.places < 2 * count)
+        parts.places *= 2;
+    if (count > MANY)
+        parts.at = room_take(parts.places * sizeof(*parts.at));
+    if (parts.at) {
+        offer_parts(names, &parts);
+        return;
     }
-    if (names->parts)
-        offer_by_shell(names->run, "nospace");
+    for (size_t i = 0; name_at(names, i, &name, &text); i++)
+        if (is_wanted(names, name))
+            offer(names->run, names->place, name, names->after, text.at);
 }
 
-/* Nothing is said about a file that cannot be read: somebody is typing. */
+/* A pipe would have to be waited for, and a device may do anything. */
+static bool is_plain(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 &&
+           (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
+/* A file that cannot be read is not reported: the user is still typing. */
 void names_offer(struct run *run, const struct place *place, bool keys,
                  const char *after)
 {
     struct mf_open_options options = { .size = sizeof(options),
                                        .metadata_only = keys };
-    struct names names = { run, place, NULL, after, keys, false, { "", 0 } };
+    struct names names = { run, place, NULL, after, keys };
     struct mf_model *model;
 
-    if (!place->file || mf_model_open(run->env, inputs_path(place->file),
-                                      &options, &model) != MF_OK)
+    if (!place->file || !is_plain(place->file) ||
+        mf_model_open(run->env, place->file, &options, &model) != MF_OK)
         return;
     names.model = model;
     offer_all(&names);

@@ -4,11 +4,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/commands/complete/complete.h"
 #include "cli/formats.h"
 #include "cli/types.h"
+#include "lib/program.h"
 
 static const struct {
     const char *name;
@@ -42,35 +42,6 @@ enum values values_of(const struct command *command, const char *name)
 
 /* ---- candidates ---- */
 
-static bool continues(struct mf_str text, const char *word)
-{
-    size_t size = strlen(word);
-
-    return size <= text.size && memcmp(text.at, word, size) == 0;
-}
-
-/* A line of its own; what is not printable could drive the terminal, or be two
- * lines. */
-void offer(struct run *run, const struct place *place, struct mf_str text,
-           const char *after, const char *explanation)
-{
-    if (!continues(text, place->word) ||
-        mf_text_clean(text.at, text.size) < text.size)
-        return;
-    out_text(&run->out, place->before);
-    out_bytes(&run->out, text.at, text.size);
-    out_text(&run->out, after);
-    out_text(&run->out, "\t");
-    out_line(&run->out, explanation);
-}
-
-/* No candidate begins with a tab. */
-void offer_by_shell(struct run *run, const char *what)
-{
-    out_text(&run->out, "\t");
-    out_line(&run->out, what);
-}
-
 static void offer_commands(struct run *run, const struct place *place)
 {
     const char *last = "";
@@ -90,7 +61,7 @@ static void offer_mixes(struct run *run, const struct place *place)
 
     for (size_t i = 0; mf_mix_at(i, &mix); i++)
         if (mix.available)
-            offer(run, place, str_of(mix.name), "", "");
+            offer_name(run, place, mix.name, "");
 }
 
 static void offer_types(struct run *run, const struct place *place)
@@ -99,7 +70,15 @@ static void offer_types(struct run *run, const struct place *place)
 
     for (size_t i = 0; mf_type_at(i, &type); i++)
         if (types_is_tensor(type.name))
-            offer(run, place, str_of(type.name), "", "");
+            offer_name(run, place, type.name, "");
+}
+
+static void offer_cache_types(struct run *run, const struct place *place)
+{
+    const char *type;
+
+    for (size_t i = 0; (type = mf_plan_cache_type(i)) != NULL; i++)
+        offer_name(run, place, type, "");
 }
 
 static void offer_rules(struct run *run, const struct place *place)
@@ -107,7 +86,7 @@ static void offer_rules(struct run *run, const struct place *place)
     struct mf_rule_info rule;
 
     for (size_t i = 0; mf_rule_at(i, &rule); i++)
-        offer(run, place, str_of(rule.id), "", rule.meaning);
+        offer_name(run, place, rule.id, rule.meaning);
 }
 
 static void offer_isas(struct run *run, const struct place *place)
@@ -115,7 +94,13 @@ static void offer_isas(struct run *run, const struct place *place)
     const char *isa;
 
     for (size_t i = 0; (isa = mf_isa_at(i)) != NULL; i++)
-        offer(run, place, str_of(isa), "", "");
+        offer_name(run, place, isa, "");
+}
+
+static void put_suffix(struct run *run, const char *suffix)
+{
+    out_text(&run->out, "\tsuffix\t");
+    out_line(&run->out, suffix);
 }
 
 /* Folders are offered as well: some are models. */
@@ -128,13 +113,14 @@ static void offer_models(struct run *run)
         if (strcmp(format.suffix, last) == 0)
             continue; /* dialects may share one */
         last = format.suffix;
-        out_text(&run->out, "\tsuffix\t");
-        out_line(&run->out, last);
+        put_suffix(run, last);
     }
+    put_suffix(run, ".pth"); /* of PyTorch, as well */
+    put_suffix(run, ".bin");
     offer_by_shell(run, "models");
 }
 
-/* A tensor, then a type behind the sign. */
+/* A tensor, then a type after the sign. */
 static void offer_tensor_type(struct run *run, const struct place *place)
 {
     const char *sign = strrchr(place->word, '=');
@@ -176,6 +162,9 @@ void values_offer(struct run *run, const struct place *place,
         break;
     case TYPES:
         offer_types(run, place);
+        break;
+    case CACHE_TYPES:
+        offer_cache_types(run, place);
         break;
     case RULES:
         offer_rules(run, place);
