@@ -41,7 +41,7 @@
 #include "lib/model/model.h"
 
 /* Blocks that rows are repeated for; loaders take at most 512.  For more, rows
- * are not run at all: a part of the blocks is no answer. */
+ * are not run at all: some of the blocks would be a wrong sum. */
 #define MF_ARCH_BLOCKS_MAX 1024
 
 /* The names in the tables, in their order; NULL after the last one. */

@@ -3,7 +3,7 @@
  * sha.h - the blocks of SHA-1 and SHA-256, plain and by the processor
  *
  * x86-64 has instructions for both, which not every processor with AVX2 has,
- * nor every one without lacks: this choice is apart from that of isa.h.
+ * nor every one without lacks: isa.h does not choose here.
  */
 #ifndef MF_LIB_SHA_BLOCKS_H
 #define MF_LIB_SHA_BLOCKS_H

@@ -154,7 +154,7 @@ closed() {
 }
 check "standard input is closed, and output" closed
 
-# Root's right, or that of the first user of a namespace.
+# A right of root, and of the first user of a namespace.
 enter=
 if [ "$(id -u)" -eq 0 ]; then
     enter=$(command -v chroot)
