@@ -320,6 +320,9 @@ enum mf_status mf_convert_names(struct mf_model *model, const char *path,
  * architecture is. */
 bool mf_model_names_architecture(const struct mf_model *model);
 
+/* Types that the cache of a plan can have: index from 0 until NULL. */
+const char *mf_plan_cache_type(size_t index);
+
 /* Whether mf_model_convert makes of the model, a folder of Hugging Face, the
  * GGUF file that llama.cpp's converter makes of it. */
 bool mf_converts_folder(struct mf_model *model,

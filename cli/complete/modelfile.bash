@@ -1,74 +1,145 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
 # modelfile.bash - completes modelfile's command line in bash
 #
-# Asks `modelfile complete` (its source says what the lines mean).  Candidates
-# are quoted: a name in a file is never more than a word.
+# Asks `modelfile complete` (its source says what the lines mean): the program
+# of that name in PATH, whatever path was typed, so that a key press runs nothing
+# that lies in some folder.  Names come from files that nobody has checked: each
+# is quoted, so that it stays one word, and is never evaluated.
 
-# Words of the line up to the cursor, as the shell has them: bash splits at "="
-# and ":" as well.  A word in quotes, or with "\ ", loses these.
-_modelfile_words() {
-    local line=${COMP_LINE:0:COMP_POINT} word
-    local part=0 rest=$line
+# Takes TEXT apart as the shell does: its words without their quotes, up to the
+# end, where the last one begins, and which quote is open there.  A word that
+# output goes to, or input comes from, is none of the command's.
+_modelfile_split() { # TEXT
+    local text=$1 word='' some='' drop='' c i
 
-    words=()
-    while ((part <= COMP_CWORD)); do
-        word=${COMP_WORDS[part]}
-        ((part == COMP_CWORD)) && word=$rest
-        if [[ $part -gt 0 && $rest != [[:space:]]* ]]; then
-            words[${#words[@]} - 1]+=$word
-        else
-            rest=${rest#"${rest%%[![:space:]]*}"}
-            ((part == COMP_CWORD)) && word=$rest
-            words+=("$word")
-        fi
-        rest=${rest#"$word"}
-        ((part++))
+    words=() quote='' redirected=''
+    for ((i = 0; i < ${#text}; i++)); do
+        c=${text:i:1}
+        [[ -n $some || $c = [[:space:]\<\>] ]] || { some=1 start=$i; }
+        case $quote$c in
+        \'\' | \"\") quote='' ;;
+        \'?) word+=$c ;;
+        \"\\)
+            [[ ${text:i+1:1} != [\\\"\$\`] ]] || c=${text:$((++i)):1}
+            word+=$c
+            ;;
+        \"?) word+=$c ;;
+        \\) word+=${text:$((++i)):1} ;;
+        \' | \") quote=$c ;;
+        [\<\>])
+            [[ -z $some || $word != *[!0-9]* ]] || words+=("$word")
+            word='' some='' drop=1
+            ;;
+        [[:space:]])
+            [[ -z $some || -n $drop ]] || words+=("$word")
+            [[ -z $some ]] || word='' some='' drop=''
+            ;;
+        \~)
+            [[ $i -ne $start || ${text:i+1:1} != / ]] || c=$HOME
+            word+=$c
+            ;;
+        *) word+=$c ;;
+        esac
     done
-    words=("${words[@]//[\\\"\']/}")
-    words=("${words[@]/#\~\//$HOME/}")
+    [[ -n $some ]] || start=$i
+    words+=("$word") redirected=$drop
 }
 
-# Files whose names go on with the word, folders with a "/".
-_modelfile_files() { # KIND SUFFIX...
-    local kind=$1 file suffix
+# A name as a word, or as the rest of one in the quotes that are open.  In
+# double quotes, "!" would mean something whatever is before it.
+_modelfile_quote() { # NAME
+    case $quote in
+    \') quoted=${1//\'/\'\\\'\'} ;;
+    \")
+        [[ $1 != *!* ]] || return 1
+        quoted=${1//\\/\\\\}
+        quoted=${quoted//\"/\\\"}
+        quoted=${quoted//\$/\\\$}
+        quoted=${quoted//\`/\\\`}
+        ;;
+    *) printf -v quoted %q "$1" ;;
+    esac
+}
 
-    shift
-    while IFS= read -r file; do
+# Files whose names go on with the word, folders with a "/"; NUL-terminated,
+# since a name may have any other character.
+_modelfile_files() { # KIND BEFORE WORD SUFFIX...
+    local kind=$1 before=$2 word=$3 file suffix
+
+    shift 3
+    set +f
+    unset GLOBIGNORE
+    shopt -u failglob dotglob
+    shopt -s nullglob
+    for file in "$word"*; do
         if [[ -d $file ]]; then
-            COMPREPLY+=("$file/")
-        elif [[ $kind = files ]]; then
-            COMPREPLY+=("$file")
+            suffix=/
         elif [[ $kind = models ]]; then
             for suffix; do
-                [[ $file != *"$suffix" ]] || { COMPREPLY+=("$file"); break; }
+                [[ $file != *"$suffix" ]] || break
             done
+            [[ $file = *"$suffix" ]] || continue
+            suffix=
+        elif [[ $kind = files ]]; then
+            suffix=
+        else
+            continue
         fi
-    done < <(compgen -f -- "$current")
+        [[ -n $before || $file != -* ]] || file=./$file # it is no option
+        printf '%s\0' "$before$file$suffix"
+    done
 }
 
-_modelfile() {
-    local words current line kept files='' nospace='' i
-    local -a suffixes=()
+# What the program offers for the words typed.
+_modelfile_ask() {
+    local line
 
-    COMPREPLY=()
-    _modelfile_words
-    current=${words[${#words[@]} - 1]}
     while IFS= read -r line; do
         case $line in
         $'\tnospace') nospace=1 ;;
-        $'\tsuffix\t'*) suffixes+=("${line##*$'\t'}") ;;
+        $'\tafter\t'*) before=${line#$'\tafter\t'} ;;
+        $'\tsuffix\t'*) suffixes+=("${line#$'\tsuffix\t'}") ;;
         $'\t'*) files=${line#$'\t'} ;;
-        *) COMPREPLY+=("${line%%$'\t'*}") ;;
+        *) names+=("${line%%$'\t'*}") ;;
         esac
-    done < <(modelfile complete --quiet -- "${words[@]:1}" 2>/dev/null)
-    [[ -z $files ]] || _modelfile_files "$files" "${suffixes[@]}"
-    [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != */ ]] || nospace=1
+    done < <(command modelfile complete --quiet -- "${words[@]:1}" 2>/dev/null)
+}
+
+_modelfile() {
+    local words word quote open redirected start quoted kept name
+    local files='' nospace='' before=''
+    local text=${COMP_LINE:0:COMP_POINT}
+    local -a suffixes=() names=()
+
+    COMPREPLY=()
+    _modelfile_split "$text"
+    open=$quote
+    while [[ ${words[0]} =~ ^[A-Za-z_][A-Za-z0-9_]*= ]]; do
+        words=("${words[@]:1}") # NAME=VALUE modelfile ...
+    done
+    word=${words[${#words[@]} - 1]}
+    if [[ -n $redirected ]]; then
+        files=files
+    else
+        _modelfile_ask
+    fi
+    if [[ -n $files ]]; then
+        while IFS= read -r -d '' name; do
+            names+=("$name")
+        done < <(_modelfile_files "$files" "$before" "${word#"$before"}" \
+            "${suffixes[@]}")
+    fi
+    [[ ${#names[@]} -ne 1 || ${names[0]} != */ ]] || nospace=1
     [[ -z $nospace ]] || compopt -o nospace 2>/dev/null
-    # bash replaces only what is behind the last "=" or ":".
-    kept=${current%"${current##*[=:]}"}
-    for i in "${!COMPREPLY[@]}"; do
-        printf -v "COMPREPLY[i]" %q "${COMPREPLY[i]#"$kept"}"
+    # bash replaces a part of the word only, behind the last "=" or ":", say.
+    kept=${text:start}
+    _modelfile_split "${kept%"$2"}"
+    kept=${words[0]} quote=$open
+    for name in "${names[@]}"; do
+        [[ $name = "$kept"* ]] || continue
+        _modelfile_quote "${name#"$kept"}" && COMPREPLY+=("$quoted")
     done
 }
 

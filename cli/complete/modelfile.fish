@@ -2,34 +2,62 @@
 #
 # modelfile.fish - completes modelfile's command line in fish
 #
-# Asks `modelfile complete` (its source says what the lines mean).  fish quotes
-# what it inserts.
-function __modelfile_complete
-    set -l tab (printf '\t')
-    set -l current (commandline -ct | string unescape)
-    set -l suffixes
-    set -l typed (commandline -opc)[2..-1]
-    for line in (modelfile complete --quiet -- $typed "$current" 2>/dev/null)
-        switch $line
-            case "$tab""nospace"
-                # fish leaves out the space after "=" and "." by itself.
-            case "$tab""suffix*"
-                set -a suffixes (string split $tab -- $line)[3]
-            case "$tab""files"
-                __fish_complete_path "$current"
-            case "$tab""folders"
-                __fish_complete_directories "$current"
-            case "$tab""models"
-                for file in (__fish_complete_path "$current")
-                    set -l path (string split $tab -- $file)[1]
-                    for suffix in / $suffixes
-                        string match -q -- "*$suffix" $path; and echo $file
-                    end
-                end
-            case '*'
-                echo $line
+# Asks `modelfile complete` (its source says what the lines mean): the program
+# of that name in PATH, whatever path was typed, so that a key press runs nothing
+# that lies in some folder.  fish quotes what it inserts, and leaves out the
+# space behind "=", "." and "/" by itself.
+
+# The word without its quotes, of which the last may be open.
+function __modelfile_unquoted --argument-names raw
+    for end in '' \' '"'
+        string unescape -- "$raw$end" 2>/dev/null; and return
+    end
+end
+
+# Files whose names go on with the word as it was typed, which fish takes apart
+# again and expands; no command in it is run.
+function __modelfile_files --argument-names kind before raw
+    for file in (complete -C "'' $raw")
+        set -l path (string split -m 1 \t -- $file)[1]
+        for suffix in / $argv[4..]
+            if test $kind = files; or string match -q -- "*$suffix" $path
+                echo -- $before$path
+                break
+            end
         end
     end
+end
+
+function __modelfile_complete
+    set -l raw (commandline -ct | string collect)
+    set -l current (__modelfile_unquoted "$raw" | string collect)
+    set -l typed (commandline -opc)
+    set -l suffixes
+    set -l files
+    set -l before ''
+
+    while string match -qr '^\w+=' -- $typed[1] # NAME=VALUE modelfile ...
+        set -e typed[1]
+    end
+    set -e typed[1]
+    set -q typed[1]; and set typed (string replace -r '^~/' "$HOME/" -- $typed)
+    for line in (command modelfile complete --quiet -- $typed "$current" 2>/dev/null)
+        set -l parts (string split -m 2 \t -- $line)
+        if test -n "$parts[1]"
+            echo -- $line
+            continue
+        end
+        switch $parts[2]
+            case suffix
+                set -a suffixes $parts[3]
+            case after
+                set before $parts[3]
+            case files folders models
+                set files $parts[2]
+        end
+    end
+    test -z "$files"; and return
+    __modelfile_files $files "$before" (string replace -- "$before" '' "$raw") $suffixes
 end
 
 complete -c modelfile -f -a '(__modelfile_complete)'

@@ -143,9 +143,6 @@ enum mf_status mf_plan_settings_of(struct mf_planner *planner,
                                    const struct mf_plan_options *options,
                                    struct mf_plan_settings *out);
 
-/* Types that a cache can have, index from 0 until NULL. */
-const char *mf_plan_cache_type(size_t index);
-
 /* ---- caches and states (cache.c) ---- */
 
 struct mf_plan_bytes {

@@ -3,6 +3,7 @@
  * settings.c - options as llama.cpp rounds and refuses them
  */
 #include "lib/plan/plan.h"
+#include "lib/program.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,9 +11,12 @@
  *     folders      offer folders
  *     models       offer folders, and files with one of these suffixes:
  *     suffix SUFFIX
+ *     after TEXT   files and folders begin behind that part of the word
  *     nospace      a candidate is not a whole word
  *
- * It ends with 0 whatever is in the line and in its files.
+ * It ends with 0 whatever is in the line and in its files.  What it offers of a
+ * file is a name that nobody has checked: to quote it is the script's work, but
+ * none looks like an option, and none has a character that is not printed.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -41,10 +44,10 @@ static const struct option *find_option(const struct line *line,
     return option ? option : option_named(common_options, word);
 }
 
-static bool takes_next(const struct option *option, const char *word)
+static bool takes_next(const struct line *line, const char *word)
 {
-    return option && option->kind != KIND_FLAG &&
-           option->kind != KIND_OPTIONAL && !strchr(word, '=');
+    return (line->command && args_takes_next(line->command->options, word)) ||
+           args_takes_next(common_options, word);
 }
 
 /* The name of a command, its sub-command, or an operand. */
@@ -77,18 +80,14 @@ static void take_words(struct run *run, struct line *line)
 {
     for (size_t i = 0; i + 1 < run->operand_count; i++) {
         const char *word = run->operand[i];
-        const struct option *option;
 
         if (!line->options_over && strcmp(word, "--") == 0) {
             line->options_over = true;
         } else if (line->options_over || !args_is_option(word)) {
             take_word(run, line, word);
-        } else {
-            option = find_option(line, word);
-            if (!takes_next(option, word))
-                continue;
+        } else if (takes_next(line, word)) {
             if (++i + 1 == run->operand_count)
-                line->value = option;
+                line->value = find_option(line, word);
         }
     }
 }
@@ -146,65 +145,91 @@ static void offer_attached(struct run *run, const struct line *line,
     const struct option *option = find_option(line, word);
     size_t size = strcspn(word, "=") + 1;
     char before[100];
-    struct place place = { before, word + size, line->first };
+    struct place place = { before, word + size, line->first, true };
 
     if (!option || size >= sizeof(before))
         return;
     memcpy(before, word, size);
     before[size] = 0;
+    out_format(&run->out, "\tafter\t%s\n", before);
     offer_value(run, line, option, &place);
 }
 
 /* ---- operands ---- */
 
-/* What help calls the operand at text, as in "[FILE...]": its size. */
-static size_t operand_name(const char **text)
+/* What help calls an operand, as in "[FILE...]". */
+struct operand {
+    char name[32];
+    bool repeats, optional;
+};
+
+/* Returns what follows it. */
+static const char *read_operand(const char *text, struct operand *operand)
 {
-    *text += strspn(*text, " [");
-    return strcspn(*text, " .]");
+    size_t size;
+
+    operand->optional = *text == '[';
+    text += operand->optional;
+    size = strcspn(text, " .]");
+    snprintf(operand->name, sizeof(operand->name), "%.*s", (int)size, text);
+    operand->repeats = strncmp(text + size, "...", 3) == 0;
+    text += strcspn(text, " ");
+    return text + strspn(text, " ");
 }
 
-static bool repeats(const char *text, size_t size)
+static void offer_named(struct run *run, const struct line *line,
+                        const char *name, const struct place *place)
 {
-    return strncmp(text + size, "...", 3) == 0;
+    if (*name == '-') /* QUANT --from SOURCE */
+        offer(run, place, str_of(name), "", "");
+    values_offer(run, place, values_of(line->command, name));
 }
 
-/* The operand that comes next.  One that repeats may go on, or end. */
+/* What the next operand can be: one that repeats may go on, or end; one that is
+ * optional may be left out. */
 static void offer_operand(struct run *run, const struct line *line,
                           const struct place *place)
 {
     const char *text = line->command->operands;
-    size_t index = 0;
+    size_t least = 0; /* operands before this one */
+    bool endless = false;
 
-    while (*text) {
-        size_t size = operand_name(&text);
-        bool again = repeats(text, size) && line->operands >= index;
-        char name[32];
+    for (size_t most = 0; *text && least <= line->operands; most++) {
+        struct operand operand;
 
-        if ((index == line->operands || again) && size < sizeof(name)) {
-            memcpy(name, text, size);
-            name[size] = 0;
-            if (*name == '-') /* QUANT --from SOURCE */
-                offer(run, place, str_of(name), "", "");
-            values_offer(run, place, values_of(line->command, name));
-            if (!again || line->operands == index)
-                return;
-        }
-        index++;
-        text += size;
-        text += strcspn(text, " ");
+        text = read_operand(text, &operand);
+        endless = endless || operand.repeats;
+        if (endless || line->operands <= most)
+            offer_named(run, line, operand.name, place);
+        least += !operand.optional;
     }
 }
 
-static void offer_subs(struct run *run, const struct line *line,
+static void offer_subs(struct run *run, const char *name,
                        const struct place *place)
 {
-    if (line->has_sub || line->operands > 0 || !*line->command->sub)
-        return;
     for (size_t i = 0; run->commands[i]; i++)
-        if (strcmp(run->commands[i]->name, line->command->name) == 0)
+        if (strcmp(run->commands[i]->name, name) == 0)
             offer(run, place, str_of(run->commands[i]->sub), "",
                   run->commands[i]->summary);
+}
+
+/* No option and no value of one. */
+static void offer_word(struct run *run, const struct line *line,
+                       const struct place *place)
+{
+    const struct command *command = line->command;
+
+    if (!command) {
+        values_offer(run, place, COMMANDS);
+        values_offer(run, place, MODELS); /* modelfile model.gguf */
+        return;
+    }
+    if (!line->has_sub && line->operands == 0 && *command->sub)
+        offer_subs(run, command->name, place);
+    if (line->operands == 1 && strcmp(command->name, "help") == 0)
+        offer_subs(run, line->first, place);
+    offer_operand(run, line, place);
 }
 
 static void complete(struct run *run)
@@ -212,10 +237,11 @@ static void complete(struct run *run)
     const char *word =
         run->operand_count > 0 ? run->operand[run->operand_count - 1] : "";
     struct line line = { 0 };
-    struct place place = { "", word, NULL };
+    struct place place = { "", word, NULL, false };
 
     take_words(run, &line);
     place.file = line.first;
+    place.any = line.options_over || line.value;
     if (line.value) {
         offer_value(run, &line, line.value, &place);
     } else if (!line.options_over && *word == '-' && strchr(word, '=')) {
@@ -224,12 +250,8 @@ static void complete(struct run *run)
         if (line.command)
             offer_options(run, &place, line.command->options);
         offer_options(run, &place, common_options);
-    } else if (!line.command) {
-        values_offer(run, &place, COMMANDS);
-        values_offer(run, &place, MODELS); /* modelfile model.gguf */
     } else {
-        offer_subs(run, &line, &place);
-        offer_operand(run, &line, &place);
+        offer_word(run, &line, &place);
     }
 }
 

@@ -18,7 +18,8 @@ enum values {
     MODELS,
     COMMANDS,
     TYPES, /* of tensors */
-    MIXES, /* and types */
+    MIXES,
+    CACHE_TYPES,
     RULES,
     ISAS,
     TENSORS,         /* names in the first operand, a file */
@@ -32,6 +33,7 @@ struct place {
     const char *before; /* what of it stays: "--type=" */
     const char *word;   /* the rest, of which a candidate is the continuation */
     const char *file;   /* the first operand; NULL: there is none */
+    bool any;           /* what looks like an option would not be one */
 };
 
 /* What values.def says; command may be NULL. */
@@ -40,13 +42,17 @@ enum values values_of(const struct command *command, const char *name);
 void values_offer(struct run *run, const struct place *place,
                   enum values values);
 
-/* One candidate, if it continues the word and is printable; after: what is
- * typed next, as in "=", or "". */
+/* One candidate, if it continues the word and is printable, not empty; after:
+ * what is typed next, as in "=", or "". */
 void offer(struct run *run, const struct place *place, struct mf_str text,
            const char *after, const char *explanation);
 
 /* What the shell has to do itself: "files". */
 void offer_by_shell(struct run *run, const char *what);
+
+/* The same for a name that may be typed in upper or lower case. */
+void offer_name(struct run *run, const struct place *place, const char *name,
+                const char *explanation);
 
 /* Tensors or keys of place->file, which is opened by its header. */
 void names_offer(struct run *run, const struct place *place, bool keys,

@@ -9,6 +9,7 @@
 #include "cli/commands/complete/complete.h"
 #include "cli/formats.h"
 #include "cli/types.h"
+#include "lib/program.h"
 
 static const struct {
     const char *name;
@@ -49,19 +50,31 @@ static bool continues(struct mf_str text, const char *word)
     return size <= text.size && memcmp(text.at, word, size) == 0;
 }
 
-/* A line of its own; what is not printable could drive the terminal, or be two
- * lines. */
-void offer(struct run *run, const struct place *place, struct mf_str text,
-           const char *after, const char *explanation)
+static void put(struct run *run, const struct place *place, struct mf_str text,
+                const char *after, const char *explanation)
 {
-    if (!continues(text, place->word) ||
-        mf_text_clean(text.at, text.size) < text.size)
-        return;
     out_text(&run->out, place->before);
     out_bytes(&run->out, text.at, text.size);
     out_text(&run->out, after);
     out_text(&run->out, "\t");
     out_line(&run->out, explanation);
+}
+
+/* A line of its own; what is not printable could drive the terminal, or be two
+ * lines. */
+void offer(struct run *run, const struct place *place, struct mf_str text,
+           const char *after, const char *explanation)
+{
+    if (text.size > 0 && continues(text, place->word) &&
+        mf_text_clean(text.at, text.size) == text.size)
+        put(run, place, text, after, explanation);
+}
+
+void offer_name(struct run *run, const struct place *place, const char *name,
+                const char *explanation)
+{
+    if (strncasecmp(name, place->word, strlen(place->word)) == 0)
+        put(run, place, str_of(name), "", explanation);
 }
 
 /* No candidate begins with a tab. */
@@ -90,7 +103,7 @@ static void offer_mixes(struct run *run, const struct place *place)
 
     for (size_t i = 0; mf_mix_at(i, &mix); i++)
         if (mix.available)
-            offer(run, place, str_of(mix.name), "", "");
+            offer_name(run, place, mix.name, "");
 }
 
 static void offer_types(struct run *run, const struct place *place)
@@ -99,7 +112,15 @@ static void offer_types(struct run *run, const struct place *place)
 
     for (size_t i = 0; mf_type_at(i, &type); i++)
         if (types_is_tensor(type.name))
-            offer(run, place, str_of(type.name), "", "");
+            offer_name(run, place, type.name, "");
+}
+
+static void offer_cache_types(struct run *run, const struct place *place)
+{
+    const char *type;
+
+    for (size_t i = 0; (type = mf_plan_cache_type(i)) != NULL; i++)
+        offer_name(run, place, type, "");
 }
 
 static void offer_rules(struct run *run, const struct place *place)
@@ -107,7 +128,7 @@ static void offer_rules(struct run *run, const struct place *place)
     struct mf_rule_info rule;
 
     for (size_t i = 0; mf_rule_at(i, &rule); i++)
-        offer(run, place, str_of(rule.id), "", rule.meaning);
+        offer_name(run, place, rule.id, rule.meaning);
 }
 
 static void offer_isas(struct run *run, const struct place *place)
@@ -115,7 +136,13 @@ static void offer_isas(struct run *run, const struct place *place)
     const char *isa;
 
     for (size_t i = 0; (isa = mf_isa_at(i)) != NULL; i++)
-        offer(run, place, str_of(isa), "", "");
+        offer_name(run, place, isa, "");
+}
+
+static void put_suffix(struct run *run, const char *suffix)
+{
+    out_text(&run->out, "\tsuffix\t");
+    out_line(&run->out, suffix);
 }
 
 /* Folders are offered as well: some are models. */
@@ -128,9 +155,10 @@ static void offer_models(struct run *run)
         if (strcmp(format.suffix, last) == 0)
             continue; /* dialects may share one */
         last = format.suffix;
-        out_text(&run->out, "\tsuffix\t");
-        out_line(&run->out, last);
+        put_suffix(run, last);
     }
+    put_suffix(run, ".pth"); /* of PyTorch, as well */
+    put_suffix(run, ".bin");
     offer_by_shell(run, "models");
 }
 
@@ -176,6 +204,9 @@ void values_offer(struct run *run, const struct place *place,
         break;
     case TYPES:
         offer_types(run, place);
+        break;
+    case CACHE_TYPES:
+        offer_cache_types(run, place);
         break;
     case RULES:
         offer_rules(run, place);
