@@ -48,7 +48,8 @@ _modelfile_split() { # TEXT
 }
 
 # A name as a word, or as the rest of one in the quotes that are open.  In
-# double quotes, "!" would mean something whatever is before it.
+# double quotes, "!" would mean something whatever is before it.  bash closes
+# the quotes, but not behind a character that looks like it.
 _modelfile_quote() { # NAME
     case $quote in
     \') quoted=${1//\'/\'\\\'\'} ;;
@@ -61,6 +62,7 @@ _modelfile_quote() { # NAME
         ;;
     *) printf -v quoted %q "$1" ;;
     esac
+    [[ -z $quote || $1 != *"$quote" ]] || quoted+=$quote
 }
 
 # Files whose names go on with the word, folders with a "/"; NUL-terminated,

@@ -15,10 +15,12 @@ function __modelfile_unquoted --argument-names raw
 end
 
 # Files whose names go on with the word as it was typed, which fish takes apart
-# again and expands; no command in it is run.
+# again and expands; no command in it is run.  Of a word with "=" or ":", fish
+# offers what a file behind that would be as well.
 function __modelfile_files --argument-names kind before raw
     for file in (complete -C "'' $raw")
         set -l path (string split -m 1 \t -- $file)[1]
+        test -e (string replace -r '^~/' "$HOME/" -- $path); or continue
         for suffix in / $argv[4..]
             if test $kind = files; or string match -q -- "*$suffix" $path
                 echo -- $before$path

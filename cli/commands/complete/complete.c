@@ -32,7 +32,8 @@ struct line {
     bool options_over;             /* by "--" */
     size_t operands;
     const char *first;          /* operand */
-    const struct option *value; /* whose value the word is, or NULL */
+    bool is_value;              /* of an option */
+    const struct option *value; /* which; NULL: its command is not known */
 };
 
 static const struct option *find_option(const struct line *line,
@@ -44,10 +45,17 @@ static const struct option *find_option(const struct line *line,
     return option ? option : option_named(common_options, word);
 }
 
-static bool takes_next(const struct line *line, const char *word)
+/* Before the command is known, as the option of any. */
+static bool takes_next(const struct run *run, const struct line *line,
+                       const char *word)
 {
-    return (line->command && args_takes_next(line->command->options, word)) ||
-           args_takes_next(common_options, word);
+    bool takes = args_takes_next(common_options, word);
+
+    if (line->command)
+        return takes || args_takes_next(line->command->options, word);
+    for (size_t i = 0; !takes && run->commands[i]; i++)
+        takes = args_takes_next(run->commands[i]->options, word);
+    return takes;
 }
 
 /* The name of a command, its sub-command, or an operand. */
@@ -85,9 +93,9 @@ static void take_words(struct run *run, struct line *line)
             line->options_over = true;
         } else if (line->options_over || !args_is_option(word)) {
             take_word(run, line, word);
-        } else if (takes_next(line, word)) {
-            if (++i + 1 == run->operand_count)
-                line->value = find_option(line, word);
+        } else if (takes_next(run, line, word)) {
+            line->is_value = ++i + 1 == run->operand_count;
+            line->value = find_option(line, word);
         }
     }
 }
@@ -110,11 +118,12 @@ static void offer_choices(struct run *run, const struct place *place,
 static void offer_value(struct run *run, const struct line *line,
                         const struct option *option, const struct place *place)
 {
-    enum values values = values_of(line->command, option->name);
+    enum values values;
 
-    if (option->kind == KIND_COUNT || option->kind == KIND_SIZE ||
+    if (!option || option->kind == KIND_COUNT || option->kind == KIND_SIZE ||
         option->kind == KIND_FLAG)
         return;
+    values = values_of(line->command, option->name);
     if (values == NOTHING)
         values = values_of(line->command, option->value);
     /* What a model's option calls a file is not always a model. */
@@ -144,7 +153,7 @@ static void offer_attached(struct run *run, const struct line *line,
 {
     const struct option *option = find_option(line, word);
     size_t size = strcspn(word, "=") + 1;
-    char before[100];
+    char before[100]; /* no option's name is longer */
     struct place place = { before, word + size, line->first, true };
 
     if (!option || size >= sizeof(before))
@@ -241,8 +250,8 @@ static void complete(struct run *run)
 
     take_words(run, &line);
     place.file = line.first;
-    place.any = line.options_over || line.value;
-    if (line.value) {
+    place.any = line.options_over || line.is_value;
+    if (line.is_value) {
         offer_value(run, &line, line.value, &place);
     } else if (!line.options_over && *word == '-' && strchr(word, '=')) {
         offer_attached(run, &line, word);
