@@ -18,6 +18,7 @@ function escaped(text) {
     gsub(/\\/, "\\e", text)
     gsub(/-/, "\\-", text)
     gsub(/'/, "\\(aq", text)
+    gsub(/"/, "\\(dq", text)
     gsub(/`/, "\\(ga", text)
     gsub(/\^/, "\\(ha", text)
     gsub(/~/, "\\(ti", text)

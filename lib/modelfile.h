@@ -2395,7 +2395,8 @@ mf_profile_error(const struct mf_profile *profile);
 /* Whether memory, open files or threads grow while a program does the same work
  * again and again, how long a round of it takes, and how much energy:
  *
- *     struct mf_watch_options how = { .size = sizeof(how), .rounds = 1000 };
+ *     struct mf_watch_options how = { .size = sizeof(how),
+ *                                     .rounds = 1000 };
  *
  *     mf_watch_open(env, &how, &watch);
  *     while (mf_watch_begin(watch)) {

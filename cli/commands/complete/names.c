@@ -112,8 +112,8 @@ static void offer_parts(const struct names *names, struct mf_str *parts)
         bool whole = parts[i].at[parts[i].size - 1] != '.';
 
         if (i == 0 || compare(&parts[i], &parts[i - 1]) != 0)
-            offer(names->run, names->place, parts[i],
-                  whole ? names->after : "", "");
+            offer(names->run, names->place, parts[i], whole ? names->after : "",
+                  "");
     }
     offer_by_shell(names->run, "nospace");
 }

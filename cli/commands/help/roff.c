@@ -55,6 +55,13 @@ void roff_part(struct out *out, const char *text)
     part(out, text, strlen(text));
 }
 
+/* A request begins with one of these at the front of a line. */
+static void guard(struct out *out, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        out_text(out, "\\&");
+}
+
 static void title(struct out *out, const char *name, int section)
 {
     out_text(out, ".TH ");
@@ -76,6 +83,7 @@ void roff_name(struct out *out, const char *name, int section,
     roff_heading(out, "NAME");
     roff_part(out, name);
     out_text(out, " \\-\n");
+    guard(out, summary);
     roff_part(out, summary);
     out_text(out, "\n");
 }
@@ -102,13 +110,6 @@ void roff_reference(struct out *out, const char *name, int section,
     out_text(out, ".BR ");
     roff_part(out, name);
     out_format(out, " (%d)%s\n", section, after);
-}
-
-/* A request begins with one of these at the front of a line. */
-static void guard(struct out *out, const char *text)
-{
-    if (*text == '.' || *text == '\'')
-        out_text(out, "\\&");
 }
 
 /* How much of a word is an option: "--top" of "--top,". */
