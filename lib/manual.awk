@@ -189,13 +189,21 @@ function block(text, comment,    open, close_at, head, tail) {
 }
 
 # A declaration in lines that are not too long, each but the first indented.
-function declaration(text,    parts, count, i, line) {
-    count = split(plain(text), parts, ", ")
+function declaration(text,    parts, count, i, line, open) {
+    text = plain(text)
+    gsub(/\* /, "*", text)
+    count = split(text, parts, ", ")
     for (i = 1; i <= count; i++) {
         if (i < count)
             parts[i] = parts[i] ","
         if (line != "" && length(line) + length(parts[i]) > 68) {
             literal(line)
+            line = "   "
+        }
+        open = index(parts[i], "(")
+        if (i == 1 && length(parts[i]) > 73 && open) {
+            literal(substr(parts[i], 1, open))
+            parts[i] = substr(parts[i], open + 1)
             line = "   "
         }
         line = line (line == "" ? "" : " ") parts[i]

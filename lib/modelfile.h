@@ -1061,7 +1061,7 @@ enum mf_readers {
 /* "spec", "llama.cpp", "transformers", "all"; NULL for other numbers. */
 MF_API const char *mf_readers_name(enum mf_readers reader);
 
-#define MF_FINDINGS_MAX 1000 /* kept, unless findings_max says otherwise */
+#define MF_FINDINGS_MAX 1000 /* kept unless findings_max differs */
 
 struct mf_finding {
     const char *rule; /* "TENSOR-BOUNDS": stable, static */

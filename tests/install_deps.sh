@@ -87,6 +87,10 @@ need_for_test() {
     want_command g++ g++ # compiles the public header as C++ does
     want_command pkg-config pkg-config
     want_command xmllint libxml2-utils
+    want_command mandoc mandoc
+    want_command man man-db groff-base # pages of the manual are printed by it
+    want_command zsh zsh
+    want_command fish fish
     want_command xxhsum xxhash
     want_library libcrypto.so.3 libssl3
     [ "$(id -u)" -ne 0 ] || want_command mkfs.ext4 e2fsprogs # to be mounted

@@ -35,7 +35,13 @@ files_are_missing() {
         usr/include/modelfile.hpp usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
         usr/lib/libmodelfile.so.0.3 usr/lib/pkgconfig/modelfile.pc \
         usr/lib/cmake/modelfile/modelfile-config.cmake \
-        usr/lib/cmake/modelfile/modelfile-config-version.cmake; do
+        usr/lib/cmake/modelfile/modelfile-config-version.cmake \
+        usr/share/man/man1/modelfile.1 usr/share/man/man1/modelfile-meta.1 \
+        usr/share/man/man3/modelfile.3 usr/share/man/man3/mf_model_open.3 \
+        usr/share/man/man7/modelfile-rules.7 \
+        usr/share/bash-completion/completions/modelfile \
+        usr/share/zsh/site-functions/_modelfile \
+        usr/share/fish/vendor_completions.d/modelfile.fish; do
         [ -e "$root/$file" ] || echo "no $file"
     done
 }
