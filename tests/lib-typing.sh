@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # variables of lib-run.sh
 #
-# lib-typing.sh - shells in a terminal, and somebody who types
+# lib-typing.sh - shells in a terminal, and keys that are typed
 #
 #     . tests/lib-run.sh
 #     . tests/lib-typing.sh

@@ -5,7 +5,7 @@
 #
 # Asks `modelfile complete` (its source says what the lines mean): the program
 # of that name in PATH, whatever path was typed, so that a key press runs nothing
-# that lies in some folder.  Names come from files that nobody has checked: each
+# that lies in some folder.  Names come from files that may be hostile: each
 # is quoted, so that it stays one word, and is never evaluated.
 
 # Takes TEXT apart as the shell does: its words without their quotes, up to the

@@ -52,7 +52,7 @@ offers_only() {
     printf '%s\n' $offers_only_wanted | grep . | LC_ALL=C sort | diff - "$dir/found"
 }
 
-# by_shell "DIRECTIVE..." WORD...: what the shell is told to do.
+# by_shell "DIRECTIVE..." WORD...: what the shell has to do.
 by_shell() {
     by_shell_wanted=$1
     shift
@@ -153,7 +153,7 @@ check "nor standard input" on_file -
 check "a device is not opened" on_file /dev/zero
 rm -r "$dir/here/pipe.gguf" "$dir/here/pipes"
 
-# ---- names that nobody should run ----
+# ---- names that are commands ----
 
 # One by itself begins with "k" and two digits; each has what a shell obeys.
 good_names() {
@@ -165,7 +165,7 @@ good_names() {
         '$(touch pwned)' '; touch pwned #' '~/x' '=touch' '#x' '!x' ' touch pwned' \
         '~root' '"' "'" '*' '$x' '&' "\$'x; touch pwned'" 'schön'
 }
-# Nothing of these is offered.
+# None of these is offered.
 bad_names() {
     printf '%b\0' 'b01\ntouch pwned' 'b02\tx' 'b03\033[31m' 'b04\r' '\tfiles' \
         '\t; touch pwned' 'b05\342\200\256x' 'b06\377' 'b07\001' '\n' '--force' '-x' '-' \
@@ -291,7 +291,7 @@ check "values.def has every value of every option and operand" every_value
 
 wide=$fixtures/llama/llama-wide.gguf matrix=$fixtures/llama/llama-wide.imatrix.dat
 # accepted COMMAND WORD... -- MORE...: each candidate for the last word, with
-# more words behind it.
+# more words after it.
 accepted() {
     : >"$dir/words"
     while [ "$1" != -- ]; do
@@ -307,7 +307,7 @@ accepted() {
         # shellcheck disable=SC2046
         (cd "$dir/here" && "$modelfile" $(cat "$dir/words") "$each" "$@" --quiet) \
             >"$dir/said" 2>&1 </dev/null && continue
-        # What APR alone has cannot be in GGUF, whoever says so.
+        # What APR alone has cannot be in GGUF.
         case $each in apr_*) grep -q 'cannot carry' "$dir/said" && continue ;; esac
         echo "$(tr '\n' ' ' <"$dir/words") $each $*:" && cat "$dir/said"
         return 1
@@ -474,8 +474,8 @@ files_of() { # SHELL
         '--check=A file.gguf'
     check "$1: in single quotes" type_word "$1" "modelfile info 'A\\t" 'A file.gguf'
     check "$1: in double quotes" type_word "$1" 'modelfile info "B\t' 'B$(touch pwned).gguf'
-    check "$1: behind a backslash" type_word "$1" 'modelfile info A\\ \t' 'A file.gguf'
-    check "$1: behind ~/" type_word "$1" 'modelfile info ~/A\t' "$dir/here/A file.gguf"
+    check "$1: after a backslash" type_word "$1" 'modelfile info A\\ \t' 'A file.gguf'
+    check "$1: after ~/" type_word "$1" 'modelfile info ~/A\t' "$dir/here/A file.gguf"
     check "$1: in a folder" type_word "$1" 'modelfile info Sub/\t' "Sub/in it.gguf"
     check "$1: one with a dash after --" type_word "$1" 'modelfile info -- -\t' "$2-dash.gguf"
     typed 'modelfile info J\t'
@@ -503,7 +503,7 @@ names_of() { # SHELL
     done
 }
 
-# All at once: words again, and those that could not be told from a pattern,
+# All at once: words again, and those that look like a pattern,
 # a variable or a home.
 all_names_of() { # SHELL
     typed 'modelfile meta get h.gguf \024'

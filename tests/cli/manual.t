@@ -51,7 +51,7 @@ check "a word with sub-commands has a page" cmp "$pages/man1/modelfile-meta.1" \
 check "not of something else" expect 2 "unknown command 'nonsense'" help --man nonsense
 check "one page at a time" expect 2 "leave out 'meta'" help --man --all meta
 check "nor as JSON" expect 2 "no form in JSON" help --man --json
-check "rules are no command" expect 2 "unknown command 'rules'" help rules
+check "not a command: rules" expect 2 "unknown command 'rules'" help rules
 
 # ---- what is in no row of help ----
 
@@ -77,8 +77,8 @@ check_empty "mixes, too" all_in "$pages/man7/$types" <"$dir/mixes"
 
 # ---- variables and files ----
 
-# The loader reads these before the program: that it has been told to load
-# something else only says which rights the sandbox leaves.
+# The loader reads these before the program: that it loads
+# something else only decides which rights the sandbox leaves.
 undocumented='LD_PRELOAD'
 # The library for threads reads it.
 not_read='OMP_NUM_THREADS'

@@ -11,12 +11,12 @@
  *     folders      offer folders
  *     models       offer folders, and files with one of these suffixes:
  *     suffix SUFFIX
- *     after TEXT   files and folders begin behind that part of the word
+ *     after TEXT   files and folders begin after that part of the word
  *     nospace      a candidate is not a whole word
  *
- * It ends with 0 whatever is in the line and in its files.  What it offers of a
- * file is a name that nobody has checked: to quote it is the script's work, but
- * none looks like an option, and none has a character that is not printed.
+ * It ends with 0 whatever is in the line and in its files.  Names in a file are
+ * not to be trusted: scripts quote them; what looks like an option, or is not
+ * printable, is not offered.
  */
 #include <ctype.h>
 #include <stdio.h>

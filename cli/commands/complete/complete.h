@@ -3,7 +3,7 @@
  * complete.h - what can follow on a command line, for the shells
  *
  * complete.c finds out where on the line it is, values.c offers what can be
- * there, names.c what is in a file.
+ * there, names.c what is in a file; offer.c prints it.
  */
 #ifndef MF_CLI_COMMANDS_COMPLETE_H
 #define MF_CLI_COMMANDS_COMPLETE_H
@@ -30,7 +30,7 @@ enum values {
 
 /* The word that is completed. */
 struct place {
-    const char *before; /* what of it stays: "--type=" */
+    const char *before; /* part that stays: "--type=" */
     const char *word;   /* the rest, of which a candidate is the continuation */
     const char *file;   /* the first operand; NULL: there is none */
     bool any;           /* what looks like an option would not be one */

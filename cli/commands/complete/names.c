@@ -2,7 +2,6 @@
  *
  * names.c - tensors and keys that are in a file
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -65,7 +64,7 @@ static size_t count_wanted(const struct names *names)
     return count;
 }
 
-/* Up to the dot behind the word, with it. */
+/* Up to the first dot after the word, with it. */
 static struct mf_str part_of(const struct names *names, struct mf_str name)
 {
     size_t from = strlen(names->place->word);
@@ -76,44 +75,63 @@ static struct mf_str part_of(const struct names *names, struct mf_str name)
     return name;
 }
 
-static int compare(const void *left, const void *right)
+static bool is_same(const struct mf_str *a, const struct mf_str *b)
 {
-    const struct mf_str *a = left, *b = right;
-    size_t size = a->size < b->size ? a->size : b->size;
-    int order = memcmp(a->at, b->at, size);
-
-    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+    return a->size == b->size && memcmp(a->at, b->at, a->size) == 0;
 }
 
-/* Names with one beginning mostly follow each other: the list that is sorted
- * is short. */
-static size_t take_parts(const struct names *names, struct mf_str *parts)
+/* FNV-1a. */
+static size_t hash_of(struct mf_str name)
 {
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ (unsigned char)name.at[i]) * 0x100000001b3;
+    return (size_t)(hash ^ hash >> 32);
+}
+
+/* A set of parts: a power of two of places, of which most stay empty. */
+struct parts {
+    struct mf_str *at;
+    size_t places;
+};
+
+#define PROBES 64 /* a file may have names whose hashes are equal */
+
+/* False if it was there.  After too many probes it counts as new: shells leave
+ * out duplicates as well. */
+static bool add_part(struct parts *parts, struct mf_str part)
+{
+    size_t place = hash_of(part);
+
+    for (int i = 0; i < PROBES; i++, place++) {
+        struct mf_str *found = &parts->at[place & (parts->places - 1)];
+
+        if (!found->at) {
+            *found = part;
+            return true;
+        }
+        if (is_same(found, &part))
+            return false;
+    }
+    return true;
+}
+
+static void offer_parts(const struct names *names, struct parts *parts)
+{
+    struct mf_str name, last = { "", 0 };
     struct type_text text;
-    struct mf_str name;
-    size_t count = 0;
 
     for (size_t i = 0; name_at(names, i, &name, &text); i++) {
         if (!is_wanted(names, name))
             continue;
         name = part_of(names, name);
-        if (count == 0 || compare(&name, &parts[count - 1]) != 0)
-            parts[count++] = name;
-    }
-    qsort(parts, count, sizeof(*parts), compare);
-    return count;
-}
-
-static void offer_parts(const struct names *names, struct mf_str *parts)
-{
-    size_t count = take_parts(names, parts);
-
-    for (size_t i = 0; i < count; i++) {
-        bool whole = parts[i].at[parts[i].size - 1] != '.';
-
-        if (i == 0 || compare(&parts[i], &parts[i - 1]) != 0)
-            offer(names->run, names->place, parts[i], whole ? names->after : "",
-                  "");
+        /* Names with one beginning mostly follow each other. */
+        if (is_same(&name, &last) || !add_part(parts, name))
+            continue;
+        last = name;
+        offer(names->run, names->place, name,
+              name.at[name.size - 1] == '.' ? "" : names->after, "");
     }
     offer_by_shell(names->run, "nospace");
 }
@@ -121,13 +139,16 @@ static void offer_parts(const struct names *names, struct mf_str *parts)
 static void offer_all(const struct names *names)
 {
     size_t count = count_wanted(names);
-    struct mf_str *parts =
-        count > MANY ? room_take(count * sizeof(*parts)) : NULL;
+    struct parts parts = { NULL, 2 };
     struct type_text text;
     struct mf_str name;
 
-    if (parts) {
-        offer_parts(names, parts);
+    while (parts.places < 2 * count)
+        parts.places *= 2;
+    if (count > MANY)
+        parts.at = room_take(parts.places * sizeof(*parts.at));
+    if (parts.at) {
+        offer_parts(names, &parts);
         return;
     }
     for (size_t i = 0; name_at(names, i, &name, &text); i++)
@@ -144,7 +165,7 @@ static bool is_plain(const char *path)
            (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
-/* Nothing is said about a file that cannot be read: somebody is typing. */
+/* A file that cannot be read is not reported: the user is still typing. */
 void names_offer(struct run *run, const struct place *place, bool keys,
                  const char *after)
 {

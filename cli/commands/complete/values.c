@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/commands/complete/complete.h"
 #include "cli/formats.h"
@@ -42,47 +41,6 @@ enum values values_of(const struct command *command, const char *name)
 }
 
 /* ---- candidates ---- */
-
-static bool continues(struct mf_str text, const char *word)
-{
-    size_t size = strlen(word);
-
-    return size <= text.size && memcmp(text.at, word, size) == 0;
-}
-
-static void put(struct run *run, const struct place *place, struct mf_str text,
-                const char *after, const char *explanation)
-{
-    out_text(&run->out, place->before);
-    out_bytes(&run->out, text.at, text.size);
-    out_text(&run->out, after);
-    out_text(&run->out, "\t");
-    out_line(&run->out, explanation);
-}
-
-/* A line of its own; what is not printable could drive the terminal, or be two
- * lines. */
-void offer(struct run *run, const struct place *place, struct mf_str text,
-           const char *after, const char *explanation)
-{
-    if (text.size > 0 && continues(text, place->word) &&
-        mf_text_clean(text.at, text.size) == text.size)
-        put(run, place, text, after, explanation);
-}
-
-void offer_name(struct run *run, const struct place *place, const char *name,
-                const char *explanation)
-{
-    if (strncasecmp(name, place->word, strlen(place->word)) == 0)
-        put(run, place, str_of(name), "", explanation);
-}
-
-/* No candidate begins with a tab. */
-void offer_by_shell(struct run *run, const char *what)
-{
-    out_text(&run->out, "\t");
-    out_line(&run->out, what);
-}
 
 static void offer_commands(struct run *run, const struct place *place)
 {
@@ -162,7 +120,7 @@ static void offer_models(struct run *run)
     offer_by_shell(run, "models");
 }
 
-/* A tensor, then a type behind the sign. */
+/* A tensor, then a type after the sign. */
 static void offer_tensor_type(struct run *run, const struct place *place)
 {
     const char *sign = strrchr(place->word, '=');
