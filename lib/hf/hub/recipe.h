@@ -19,8 +19,6 @@
 #include "lib/model/model.h"
 #include "lib/rows/rows.h"
 
-#define MF_RECIPE_LETS 192
-
 /* Elements of a list that a row makes: no model has a tenth of them as layers.
  */
 #define MF_RECIPE_LIST 8192

@@ -29,7 +29,8 @@
 
 /* Whether the numbers of a step must be whole ones. */
 static const bool whole_numbers[MF_STEP_COUNT] = {
-#define STEP(NAME, word, least, most, names, whole) [MF_STEP_##NAME] = whole,
+#define STEP(NAME, word, least, most, names, whole, on)                        \
+    [MF_STEP_##NAME] = whole,
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };

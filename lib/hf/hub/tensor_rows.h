@@ -37,14 +37,13 @@ enum mf_row_type {
 
 /* What a step does; tensor_steps.def has their words. */
 enum mf_step_kind {
-#define STEP(NAME, word, least, most, names, whole) MF_STEP_##NAME,
+#define STEP(NAME, word, least, most, names, whole, on) MF_STEP_##NAME,
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
     MF_STEP_COUNT
 };
 
 #define MF_STEP_NUMBERS_MAX 7
-#define MF_STEP_NAMES_MAX   6
 
 struct mf_tensor_step {
     struct mf_tensor_step *next;
