@@ -51,6 +51,7 @@ struct mf_tensor_step {
     size_t only;                         /* which tensor of the list; 0: each */
     int64_t number[MF_STEP_NUMBERS_MAX]; /* 0 for what is not a whole number */
     const struct mf_node *value[MF_STEP_NUMBERS_MAX]; /* as computed */
+    struct mf_str about[MF_STEP_NUMBERS_MAX];         /* of what */
     size_t numbers;
     struct mf_str name[MF_STEP_NAMES_MAX]; /* templates */
     size_t names;
