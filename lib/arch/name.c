@@ -80,11 +80,15 @@ static struct mf_arch_number let_value(struct mf_arch_run *run,
 
     if (let->fixed)
         return let->value;
+    if (let->open) /* it depends on itself, which no row of the library does */
+        return (struct mf_arch_number){ false, 0 };
     if (let->key_count != run->key_count || run->key_count == 0 ||
         (let->varies && let->block != run->block) ||
         (run->quiet && !let->value.known)) {
         run->varies = false;
+        let->open = true;
         let->value = in_frame(run, NULL, let->expression);
+        let->open = false;
         let->varies = run->varies;
         let->block = run->block;
         let->key_count = run->key_count;

@@ -50,6 +50,7 @@ struct mf_arch_let {
     struct mf_str name;
     struct mf_code expression;
     bool fixed; /* the value is given, and stays */
+    bool open;  /* it is computed */
     /* Its last value, and for what it holds: the current block, or all of them,
      * and the keys that had been read.  Without it lengths that are made of
      * others are computed again for each row. */
@@ -65,8 +66,6 @@ struct mf_arch_missing {
     uint64_t first, count;
 };
 
-#define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    224 /* including the lets of graphs */
 #define MF_ARCH_MISSING_MAX 96
 
 struct mf_arch_run {

@@ -56,8 +56,11 @@ static enum mf_status cannot_be(struct mf_draft *draft, const char *key,
                                 enum mf_value_type type,
                                 enum mf_value_type from, union mf_number number)
 {
+    struct mf_str name = full_key(draft, key);
     char text[48];
 
+    if (!name.at)
+        return draft->env->error.status;
     if (from == MF_VALUE_F32 || from == MF_VALUE_F64)
         snprintf(text, sizeof(text), "%s%s", mf_number_text(number.f64, 9).at,
                  fabs(number.f64) < 1e9 && number.f64 == floor(number.f64)
@@ -69,7 +72,7 @@ static enum mf_status cannot_be(struct mf_draft *draft, const char *key,
         snprintf(text, sizeof(text), "%" PRId64, number.i64);
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "%s is not a valid %s for key '%s'", text,
-                   mf_value_type_name(type), key);
+                   mf_value_type_name(type), mf_quote(name).text);
 }
 
 enum mf_status mf_set_number(struct mf_draft *draft, const char *key,

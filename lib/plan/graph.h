@@ -35,8 +35,6 @@
 #define MF_GRAPH_NODES_MAX 4096 /* of all parts */
 #define MF_GRAPH_PARTS_MAX 64   /* different blocks */
 #define MF_GRAPH_STEPS_MAX (MF_ARCH_BLOCKS_MAX + 16)
-#define MF_GRAPH_VARY_MAX  8
-#define MF_GRAPH_NUMBERS   18
 #define MF_GRAPH_HOLES_MAX 128 /* free pieces of memory between tensors */
 #define MF_GRAPH_PAST                                                          \
     64 /* steps among which one is looked for that                             \

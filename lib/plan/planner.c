@@ -14,6 +14,8 @@
 /* Kinds of blocks that are remembered. */
 #define PLANNER_KINDS 8
 
+#define LOADED_MAX 512 /* blocks, of which llama.cpp takes no more */
+
 struct mf_planner {
     struct mf_model *model; /* the outline's, if there is one */
     struct mf_model *asked;
@@ -70,12 +72,31 @@ uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
     return number;
 }
 
-/* Loaders take at most 512 blocks; more than MF_ARCH_BLOCKS_MAX make no sense,
- * and nothing is repeated for them. */
+/* What loaders would refuse is not planned, as validate says of such a file. */
+static bool has_too_many(struct mf_planner *planner)
+{
+    uint64_t blocks = mf_planner_ask(planner, "blocks", 0);
+    size_t size;
+
+    if (!mf_plan_is_number(blocks) || blocks <= LOADED_MAX)
+        return false;
+    if (!*planner->reason) {
+        mf_planner_note_key(planner, "block_count");
+        size = strlen(planner->reason);
+        snprintf(planner->reason + size, sizeof(planner->reason) - size,
+                 ", llama.cpp takes at most %d", LOADED_MAX);
+    }
+    return true;
+}
+
+/* Some are run several times; more than MF_ARCH_BLOCKS_MAX make no sense, and
+ * nothing is repeated for them. */
 static void count_blocks(struct mf_planner *planner)
 {
     uint64_t blocks = mf_planner_number(planner, "run_blocks", 0);
 
+    if (has_too_many(planner))
+        return;
     if (mf_plan_is_number(blocks) && blocks > 0 && blocks <= MF_ARCH_BLOCKS_MAX)
         planner->blocks = blocks;
     else

@@ -209,6 +209,15 @@ enum mf_code_piece {
 
 #define MF_ARGUMENTS_MAX 8 /* of a group */
 
+/* What the library has room for while it runs rows. */
+#define MF_ARCH_KEYS_MAX  112
+#define MF_ARCH_LETS_MAX  224 /* including the lets of graphs */
+#define MF_GRAPH_VARY_MAX 8
+#define MF_GRAPH_NUMBERS  18 /* that graphs have: 13 are given, and a group */
+#define MF_RECIPE_LETS    192
+#define MF_STEP_NAMES_MAX 6
+#define MF_TENSOR_LIST    6 /* tensors that a row works on at once */
+
 /* What a name may mean: of several tensors the first that there is. */
 #define MF_NAMING_MEANINGS 3
 

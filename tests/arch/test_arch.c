@@ -123,6 +123,20 @@ static void arguments_belong_to_their_caller(void **state)
                      20);
 }
 
+/* The maker of the tables refuses such rows. */
+static void a_name_made_of_itself_is_unknown(void **state)
+{
+    struct mf_arch_run *run = set_up();
+
+    (void)state;
+    run->let[0].expression = loader_expression("max(1, three)", "");
+    assert_false(mf_arch_number_of(run, loader_expression("two", "")).known);
+    assert_false(mf_arch_number_of(run, loader_expression("three", "")).known);
+    run = set_up();
+    assert_int_equal(
+        mf_arch_number_of(run, loader_expression("three", "")).value, 3);
+}
+
 /* ---- the tables ---- */
 
 static void architectures_are_listed_once(void **state)
@@ -287,6 +301,7 @@ int main(void)
         cmocka_unit_test(expressions_have_values),
         cmocka_unit_test(unknown_stays_unknown),
         cmocka_unit_test(arguments_belong_to_their_caller),
+        cmocka_unit_test(a_name_made_of_itself_is_unknown),
         cmocka_unit_test(architectures_are_listed_once),
         cmocka_unit_test(a_name_in_other_letters_is_recognized),
         cmocka_unit_test(rows_run_to_their_end),

@@ -127,6 +127,26 @@ unstacked() {
 }
 check_empty "a tensor without elements does not become 2^24 tensors" unstacked
 
+# The same with one row of 32 numbers for each of so many experts.
+stacked() {
+    head -c 140 "$work/empty.gguf"
+    printf '\40\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0'
+    # shellcheck disable=SC2059 # the format is bytes
+    printf "\\$(printf %o $(($1 % 256)))\\$(printf %o $(($1 / 256)))\0\0\0\0\0\0"
+    head -c $((12 + 16 + $1 * 128)) /dev/zero
+}
+most_experts() {
+    stacked 1024 >"$work/most.gguf"
+    "$modelfile" convert "$work/most.gguf" "$work/most.safetensors" --names hf \
+        >"$work/o" 2>"$work/e" || cat "$work/e"
+    stacked 1025 >"$work/more.gguf"
+    "$modelfile" convert "$work/more.gguf" "$work/more.safetensors" --names hf \
+        >"$work/o" 2>"$work/e"
+    [ $? -eq 3 ] && grep -q "would become 1025 tensors; at most 1024" \
+        "$work/e" || cat "$work/e"
+}
+check_empty "as many experts as llama.cpp takes are unstacked" most_experts
+
 # ---- tokenizer.json ----
 
 config ''

@@ -331,6 +331,16 @@ huge() {
         code 0 edited.gguf --ctx 99999999M && code 0 edited.gguf --ctx 4k
 }
 check "2^32 layers and 2^46 tokens take no time" huge
+# A file and a config.json alone, with as many layers.
+most_layers() {
+    for layers in 512 513 1024; do
+        set_to llama.block_count:u32=$layers && code 0 edited.gguf && mv "$dir/out" a &&
+            layers $layers && code 0 bare && cat "$dir/out" a >b || return
+        said=$(grep -c "^not known: 'llama.block_count' is $layers, llama.cpp takes at most 512\$" b)
+        [ "$said" = $((layers > 512 ? 2 : 0)) ] || return
+    done
+}
+check "more layers than llama.cpp loads are not planned" most_layers
 
 # ---- JSON
 

@@ -65,7 +65,7 @@ static const char *const functions[] = {
 };
 
 static const char *const steps[] = {
-#define STEP(NAME, word, least, most, names, whole) word,
+#define STEP(NAME, word, least, most, names, whole, on) word,
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };

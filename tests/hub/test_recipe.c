@@ -103,6 +103,17 @@ static const char *const values[][2] = {
     { "n % 3", "1" },
     { "2 ** 10", "1024" },
     { "2 ** -1", "0.5f" },
+    { "2 ** 0", "1" },
+    { "(-2) ** 3", "-8" },
+    { "(-1) ** 0", "1" },
+    { "(-1) ** 1", "-1" },
+    { "(-1) ** 2", "1" },
+    { "(-1) ** 3", "-1" },
+    { "(-1) ** big", "-1" },
+    { "(-1) ** (big - 1)", "1" },
+    { "0 ** big", "0" },
+    { "0 ** 0", "1" },
+    { "1 ** big", "1" },
     { "n ** half", "2.6457513110645907f" },
     { "-n", "-7" },
     { "-half", "-0.5f" },
@@ -270,6 +281,11 @@ static void wrong_values_are_named(void **state)
     refused("max(words)", "must be a list of numbers");
     refused("int(text)", "'text' must be a number");
     refused("n < text", "'text' must be a number");
+    refused("text(n + half)",
+            "a value computed from 'half' must be a whole number, not 7.5");
+    refused("len(rope.factor + 1)",
+            "a value computed from 'factor' must be a list, not 5");
+    refused("len(2)", "'config.json': a value must be a list, not 2");
 }
 
 /* ---- rows ---- */

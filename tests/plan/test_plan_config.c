@@ -232,7 +232,7 @@ static const struct {
       "'config.json': 'num_attention_heads' must be a number, not an "
       "object" },
     { "\"num_hidden_layers\": 2, \"num_attention_heads\": -4",
-      "-4 is not a valid u32 for key '*.attention.head_count'" },
+      "-4 is not a valid u32 for key 'llama.attention.head_count'" },
     { "\"num_hidden_layers\": 2, \"num_attention_heads\": 0",
       "'config.json': 'num_attention_heads' is 0, but other numbers are "
       "divided by it" },
@@ -245,12 +245,12 @@ static const struct {
     { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
       "\"num_key_value_heads\": 4294967296",
       "4294967296 is not a valid u32 for key "
-      "'*.attention.head_count_kv'" },
+      "'llama.attention.head_count_kv'" },
     { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
       "\"head_dim\": 0",
       "'llama.attention.key_length' is 0" },
     { "\"num_hidden_layers\": 1099511627776, \"num_attention_heads\": 4",
-      "1099511627776 is not a valid u32 for key '*.block_count'" },
+      "1099511627776 is not a valid u32 for key 'llama.block_count'" },
     { "\"num_hidden_layers\": 99999999999999999999,"
       "\"num_attention_heads\": 4",
       "'config.json': 'num_hidden_layers' must be a whole number from 0 "

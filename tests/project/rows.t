@@ -135,6 +135,57 @@ llama.txt|restore nanbeige|s/nanbeige/nanbiege/|unknown architecture 'nanbiege'
 olmo.txt|default rope_theta 10000.0|s/0\.0/0.0.1/|the end of a number expected before '.1'
 olmo.txt|default rope_theta 10000.0|s/\.0/e/|the end of a number expected before 'e'
 olmo.txt|default rope_theta 10000.0|s/default/defualt/|unknown row 'defualt': did you mean 'default'?
+xverse.txt|use whole_heads|s/ *use/use/|a paragraph expected at the left margin, not 'use': rows are indented
+xverse.txt|use whole_heads|s/use whole_heads/group more/|unknown row 'group'
+xverse.txt|tensors xverse|s/^/    /|unknown row 'tensors'
+xverse.txt|section loader|s/^/    /|a row outside of a section
+xverse.txt|arch xverse|s/$/ yverse/|nothing follows the name of 'arch': 'yverse'
+xverse.txt|graph xverse|s/$/ yverse/|nothing follows the name of 'graph': 'yverse'
+xverse.txt|family xverse|s/$/ yverse/|nothing follows the name of 'family': 'yverse'
+dots.txt|projector dots_ocr|s/$/ dots/|nothing follows the name of 'projector': 'dots'
+common/all.txt|    let head_k |s/head_k .*/head_k head_k + 1/|the value of 'head_k' depends on itself
+common/all.txt|    let head_k |s/head_k .*/head_k max(1, at(0, k_gqa))/|the value of 'head_k' depends on itself
+common/all.txt|    let turn_k |s/turn_k .*/turn_k turn_k/|unknown number 'turn_k'
+common/all.txt|group numbers|s/$/\n    let more tokens/|this group has 5 rows 'let' and no others, not 6 of 6
+lfm2.txt|let conv short|s/conv/embd/|the number 'embd' is there already
+starcoder.txt|        rough|s/$/ly/|unknown row 'roughly': did you mean 'rough'?
+starcoder.txt|        rough|s/$/ indeed/|nothing follows 'rough'
+cohere.txt|    mtp|s/$/ layers/|nothing follows 'mtp'
+glm.txt|    text glm4v_text|s/$/ more/|'text' has one type, not 'more' as well
+glm.txt|    text glm4v_text|s/text .*/text/|the model type is missing
+xverse.txt|class Xverse|s/ Xverse.*//|the name of a class is missing
+xverse.txt|class Xverse|s/Xverse/X"verse/|'"' cannot be in a name: 'X"verseForCausalLM'
+xverse.txt|class Xverse|s/Xverse/X\\verse/|'\' cannot be in a name: 'X\verseForCausalLM'
+apertus.txt|replace text_model.|s/ text_model.//|the text that is replaced is missing
+mimo.txt|rename model.mtp|s/#.* model.*/#.*/|the new name is missing
+mimo.txt|rename model.mtp|s/#.* model.*/#.* from 3/|the new name is missing
+olmo.txt|default rope_theta 10000.0|s/10000.0/1e999/|a number in the range of a double expected before '1e999'
+olmo.txt|default rope_theta 10000.0|s/10000.0/1.5e-999/|a number in the range of a double expected before '1.5e-999'
+xverse.txt|tensor *q_proj|s/: permute/: permute@0/|a number from 1 to 6 expected after '@', not '0'
+xverse.txt|tensor *q_proj|s/: permute/: permute@x/|a number from 1 to 6 expected after '@', not 'x'
+xverse.txt|tensor *q_proj|s/: permute/: permute@9/|a number from 1 to 6 expected after '@', not '9'
+xverse.txt|tensor *q_proj|s/: permute/: permute@12/|a number from 1 to 6 expected after '@', not '12'
+xverse.txt|tensor *q_proj|s/: permute/: permute@2/|there is no tensor 2: 'permute' works on 1
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2 ; join@1 0/|'join' works on all tensors: '@1' does nothing
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2/|2 tensors are left, one is possible
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2 ; as a b c/|'as' has 3 names for 2 tensors
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2 ; zero ; join 0/|'zero' works on one tensor, there are 2
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2 ; join 0, 3/|'join' of 3 tensors, there are 2
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 2 ; parts 0, 4 ; drop/|8 tensors at once, at most 6 are possible
+xverse.txt|tensor *q_proj|s/: permute.*/: parts 0, 7 ; drop/|'parts' expects a number from 1 to 6, not '7'
+xverse.txt|tensor *q_proj|s/: permute.*/: as a b c d e f g/|'as' has 7 names, at most 6 are possible
+xverse.txt|tensor *q_proj|s/: permute/: drop ; permute/|no step follows 'drop': 'permute'
+xverse.txt|tensor *q_proj|s/: permute.*/: fill 1, 2, 3, 4/|'fill' is a step of 'extra' only
+xverse.txt|tensor *q_proj|s/: permute.*/: numbers [1]/|'numbers' is a step of 'extra' only
+xverse.txt|tensor *q_proj|s/: permute.*/: llama3 1, 2, 3, 4, 5, 6/|'llama3' is a step of 'extra' only
+xverse.txt|tensor *q_proj|s/: permute.*/: stack 2 as a/|'stack' expects one '#' or two, and no '*' in '*q_proj.weight'
+xverse.txt|tensor *q_proj|s/: permute.*/: renumber [1] as a/|'renumber' expects a '#' in '*q_proj.weight'
+xverse.txt|tensor *q_proj|s/: permute.*/: meet ; join 0/|'meet' expects '{}' of several texts in '*q_proj.weight'
+gemma4.txt|extra rope_freqs|s/fill.*/drop/|'drop' is not a step of 'extra', which makes a tensor
+gemma4.txt|extra rope_freqs|s/$/ ; drop/|no step follows 'fill': 'drop'
+gemma4.txt|extra rope_freqs|s/rope_freqs/blk.*/|a name expected, not the pattern 'blk.*.weight'
+gemma4.txt|extra rope_freqs|s/ :/ from 1 :/|nothing follows the name of a tensor: 'from 1'
+names/1-tensors.txt|tensor token_types|s/ token_types f/ to"ken_types f/|a quote or '\' cannot be in a name: 'to"ken_types'
 names/1-tensors.txt|tensor token_types|s/token_types/token_embd/|tensor 'token_embd' is there twice
 names/1-tensors.txt|tensor token_types|s/f32/f23/|unknown tensor flag 'f23': did you mean 'f32'?
 names/1-tensors.txt|tensor token_types|s/s  .*/s/|'tensor ID NAME' lacks its name
@@ -157,6 +208,62 @@ names/3-archs.txt|    without pos_embd|s/pos/pso/|unknown tensor 'pso_embd': did
 names/3-archs.txt|    without pos_embd|s/without/wihtout/|unknown row 'wihtout': did you mean 'without'?
 names/3-archs.txt|    only model.layers.#.attn_hyper_connection.hc_norm|s/hc_attn_norm$/hc_atn_norm/|unknown tensor 'hc_atn_norm': did you mean 'hc_attn_norm'?
 SLIPS
+
+# The same with rows after the line: FILE|TEXT|LINES AFTER IT|ROWS|SAID.
+while IFS='|' read -r file text after rows said; do
+    number=$(line "$file" "$text")
+    slip "$file" "${number}s/\$/\\n$rows/" $((number + after)) "$said"
+done <<'SLIPS'
+xverse.txt|use whole_heads|1|    if embd > 1\n    end|'if' has no rows
+xverse.txt|use whole_heads|3|    if embd > 1\n    need embd > 2\n    else\n    end|'else' has no rows
+xverse.txt|use whole_heads|1|    each 0 .. layers\n    end|'each' has no rows
+xverse.txt|use keys|3|    if vocab_size\n    use pooling\n    elif hidden_size\n    end|'elif' has no rows
+xverse.txt|use whole_heads|2|    each 0 .. layers\n    key uint? more\n    end|a key must not be read in 'each'
+xverse.txt|use whole_heads|2|    each 0 .. layers\n    use all_keys\n    end\ngroup all_keys\n    key uint? more\narch yverse|a key must not be read in 'each'
+plm.txt|q = rope|1|        let more embd|'let' comes before the first 'each'
+plm.txt|q = rope|1|        vary i % 4|'vary' comes before the first 'each'
+plm.txt|    use logits|1|    vary i % 4|'vary' comes before the first 'each'
+xverse.txt|    arch xverse|1|    arch xverse|'arch' is there twice
+xverse.txt|class Xverse|1|    class YverseForCausalLM|'class' is there twice
+xverse.txt|class Xverse|2|    if vocab_size\n    class YverseForCausalLM\n    end|'class' does nothing in 'if'
+xverse.txt|class Xverse|2|    if vocab_size\n    mtp\n    end|'mtp' does nothing in 'if'
+xverse.txt|vocab xverse|1|    vocab|'vocab' without a vocabulary comes before any other
+xverse.txt|vocab xverse|1|    vocab gpt2|a vocabulary is there already
+xverse.txt|vocab xverse|2|    if vocab_size\n    vocab gpt2\n    end|a vocabulary is there already
+SLIPS
+number=$(line xverse.txt "family xverse")
+slip xverse.txt "/^    arch xverse/d" "$number" "a row 'arch' is missing"
+slip xverse.txt "s/^    arch xverse/    if vocab_size\n&\n    end/" "$number" \
+    "a row 'arch' is missing where no 'if' of it holds"
+slip xverse.txt 's/^    vocab xverse/& |/' "$(line xverse.txt 'vocab xverse')" \
+    "a vocabulary expected after '|'"
+slip xverse.txt "s/^    vocab xverse/    vocab/" "$number" \
+    "a vocabulary is missing after 'vocab'"
+number=$(line common/text_models.txt "group llama_keys")
+for row in "arch llama" mtp "class LlamaForCausalLM"; do
+    slip common/text_models.txt "${number}s/\$/\n    $row/" $((number + 1)) \
+        "'${row%% *}' does nothing in a group"
+done
+
+# More than the library has room for.
+many() {
+    seq -f "    $1" -s '\n' "$2"
+}
+number=$(line xverse.txt "arch xverse")
+slip xverse.txt "${number}s/\$/\n$(many 'key uint? more_%g' 112)/" "$number" \
+    "an architecture reads at most 112 keys, not"
+number=$(line plm.txt "graph plm")
+slip plm.txt "${number}s/\$/\n$(many 'vary i %% %g' 9)/" "$number" \
+    "a graph has at most 8 rows 'vary', not 9"
+# Each is used by the next one.
+lets=$(seq 2 224 | awk '{ printf "    let more_%d more_%d\\n", $1, $1 - 1 }')
+slip plm.txt "${number}s/\$/\n    let more_1 embd\n$lets    vary more_224/" \
+    "$number" \
+    "a graph and its architecture have at most 224 rows 'let', not"
+
+number=$(line xverse.txt "tensors xverse")
+slip xverse.txt "${number}s/\$/\n$(many 'let more_%g kv' 175)/" "$number" \
+    "a paragraph has at most 174 names of rows 'let', not"
 
 # Files that say nothing, or that a text ends in.
 slip xverse.txt d 1 "a section is missing"

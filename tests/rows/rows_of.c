@@ -47,16 +47,32 @@ static const struct mf_rows *finish(struct program *program)
     return rows;
 }
 
+/* Rows of a test need not be indented. */
+static char *indented(const struct language *language, const char *text)
+{
+    char *out = take_memory(NULL, 2 * strlen(text) + 64);
+    size_t at = (size_t)sprintf(out, "section %s\n", language->sections[0]);
+
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        struct text line = { text, size };
+        bool head = list_has(language->kinds, take_word(&line));
+
+        at += (size_t)sprintf(out + at, "%s%.*s\n", head ? "" : " ", (int)size,
+                              text);
+        text += size + (text[size] == '\n');
+    }
+    return out;
+}
+
 const struct mf_rows *rows_of(enum rows_language language, const char *text)
 {
     struct source *source = take_memory(NULL, sizeof(*source));
-    size_t room = strlen(text) + 32;
-    char *copy = take_memory(NULL, room);
     struct program program;
 
     *source = (struct source){ .language = languages[language] };
-    snprintf(copy, room, "section %s\n%s", source->language->sections[0], text);
-    source_read_text((struct source *const[]){ source, NULL }, "a test", copy);
+    source_read_text((struct source *const[]){ source, NULL }, "a test",
+                     indented(source->language, text));
     program = rows_program(source, (enum rows_table)language);
     return finish(&program);
 }

@@ -69,18 +69,30 @@ const struct mf_node *mf_eval_missing(struct mf_eval *eval, struct mf_str name)
     return node;
 }
 
+/* Notes what a value is about: a field, or what a `let` is about. */
 static const struct mf_node *field(struct mf_eval *eval, struct mf_str name)
 {
-    return mf_eval_may_walk(eval, eval->recipe->config)
-               ? mf_recipe_field(eval->recipe, name)
-               : NULL;
+    struct mf_recipe *recipe = eval->recipe;
+
+    if (!mf_eval_may_walk(eval, recipe->config))
+        return NULL;
+    for (size_t i = recipe->lets; i-- > 0;)
+        if (mf_str_same(recipe->let[i].name, name)) {
+            if (recipe->let[i].about.at)
+                recipe->about = recipe->let[i].about;
+            return recipe->let[i].value;
+        }
+    recipe->about = name;
+    return mf_node_get(recipe->config, name);
 }
 
 static const struct mf_node *
 member(struct mf_eval *eval, const struct mf_node *object, struct mf_str name)
 {
-    return object && mf_eval_may_walk(eval, object) ? mf_node_get(object, name)
-                                                    : NULL;
+    if (!object || !mf_eval_may_walk(eval, object))
+        return NULL;
+    eval->recipe->about = name;
+    return mf_node_get(object, name);
 }
 
 const struct mf_node *mf_eval_path(struct mf_eval *eval)
@@ -308,8 +320,10 @@ const struct mf_node *mf_recipe_take(struct mf_recipe *recipe,
                                      struct mf_code *code)
 {
     struct mf_eval eval = { .recipe = recipe, .code = *code };
-    const struct mf_node *value = mf_eval_next(&eval);
+    const struct mf_node *value;
 
+    recipe->about = (struct mf_str){ NULL, 0 };
+    value = mf_eval_next(&eval);
     *code = eval.code;
     return eval.failed ? NULL : value;
 }

@@ -46,7 +46,7 @@ static const struct mf_node *has(struct mf_eval *eval, unsigned count)
 static struct mf_recipe_let *push(struct mf_recipe *recipe, struct mf_str name)
 {
     assert(recipe->lets < MF_RECIPE_LETS);
-    recipe->let[recipe->lets] = (struct mf_recipe_let){ name, NULL };
+    recipe->let[recipe->lets] = (struct mf_recipe_let){ .name = name };
     return &recipe->let[recipe->lets++];
 }
 

@@ -63,12 +63,11 @@ static const struct mf_node *power(struct mf_eval *eval, int64_t base,
 
     if (exponent < 0)
         return mf_eval_real(eval, pow((double)base, (double)exponent));
-    for (; exponent > 0; exponent--) {
+    if (base >= -1 && base <= 1 && exponent > 2)
+        exponent = exponent % 2 ? 1 : 2; /* the others change nothing */
+    for (; exponent > 0; exponent--)
         if (__builtin_mul_overflow(value, base, &value))
             return too_large(eval);
-        if (value == 0 || value == 1)
-            break;
-    }
     return mf_eval_int(eval, value);
 }
 

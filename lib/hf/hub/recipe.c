@@ -110,7 +110,8 @@ void mf_recipe_give(struct mf_recipe *recipe, const char *name,
 {
     assert(recipe->given < MF_RECIPE_LETS);
     recipe->let[recipe->given++] =
-        (struct mf_recipe_let){ { name, strlen(name) }, value };
+        (struct mf_recipe_let){ .name = { name, strlen(name) },
+                                .value = value };
     recipe->lets = recipe->given;
 }
 
@@ -144,10 +145,12 @@ static enum mf_status let(struct walk *walk, struct mf_code row)
     for (size_t i = recipe->given; i < recipe->lets; i++)
         if (mf_str_same(recipe->let[i].name, name)) {
             recipe->let[i].value = value;
+            recipe->let[i].about = recipe->about;
             return MF_OK;
         }
     assert(recipe->lets < MF_RECIPE_LETS);
-    recipe->let[recipe->lets++] = (struct mf_recipe_let){ name, value };
+    recipe->let[recipe->lets++] =
+        (struct mf_recipe_let){ name, value, recipe->about };
     return MF_OK;
 }
 

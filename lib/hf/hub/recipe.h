@@ -19,8 +19,6 @@
 #include "lib/model/model.h"
 #include "lib/rows/rows.h"
 
-#define MF_RECIPE_LETS 192
-
 /* Elements of a list that a row makes: no model has a tenth of them as layers.
  */
 #define MF_RECIPE_LIST 8192
@@ -28,6 +26,7 @@
 struct mf_recipe_let {
     struct mf_str name;
     const struct mf_node *value; /* NULL: the name has no value any more */
+    struct mf_str about;         /* see struct mf_recipe */
 };
 
 struct mf_derivation;
@@ -50,7 +49,11 @@ struct mf_recipe {
     bool facts;             /* data of tensors and of the tokenizer is not read:
                                functions that need it give nothing */
     bool lacks_tokens;      /* with `facts`: a row asked how many tokens are */
-    size_t lets, given;     /* given: before the rows */
+    /* The field of config.json that the last expression, or the one that is
+     * computed, has looked at last: what a value without a key is computed
+     * from, for messages.  at NULL: none. */
+    struct mf_str about;
+    size_t lets, given; /* given: before the rows */
     struct mf_recipe_let let[MF_RECIPE_LETS];
 };
 

@@ -29,7 +29,8 @@
 
 /* Whether the numbers of a step must be whole ones. */
 static const bool whole_numbers[MF_STEP_COUNT] = {
-#define STEP(NAME, word, least, most, names, whole) [MF_STEP_##NAME] = whole,
+#define STEP(NAME, word, least, most, names, whole, on)                        \
+    [MF_STEP_##NAME] = whole,
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
 };
@@ -71,6 +72,7 @@ bool mf_tensor_step_check(struct mf_recipe *recipe,
     for (size_t i = 0; whole_numbers[step->kind] && i < step->numbers; i++)
         if (!mf_node_is_int(step->value[i]) ||
             !mf_node_int(step->value[i], &number)) {
+            recipe->about = step->about[i];
             mf_recipe_wrong(recipe, step->value[i], "a whole number");
             return false;
         }
@@ -132,9 +134,11 @@ static bool take_step(struct reading *reading, struct mf_code *code,
     step->only = mf_code_byte(code);
     step->numbers = mf_code_byte(code);
     assert(step->numbers <= MF_STEP_NUMBERS_MAX);
-    for (size_t i = 0; i < step->numbers; i++)
+    for (size_t i = 0; i < step->numbers; i++) {
         if (!take_number(reading, code, &step->number[i], &step->value[i]))
             return false;
+        step->about[i] = reading->recipe->about;
+    }
     step->names = mf_code_byte(code);
     assert(step->names <= MF_STEP_NAMES_MAX);
     for (size_t i = 0; i < step->names; i++) {
@@ -326,7 +330,8 @@ static void forget_lets(struct mf_recipe *recipe)
 
     recipe->lets = recipe->given;
     if (blocks)
-        recipe->let[recipe->lets++] = (struct mf_recipe_let){ name, blocks };
+        recipe->let[recipe->lets++] =
+            (struct mf_recipe_let){ .name = name, .value = blocks };
 }
 
 enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,

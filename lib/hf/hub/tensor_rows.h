@@ -37,14 +37,13 @@ enum mf_row_type {
 
 /* What a step does; tensor_steps.def has their words. */
 enum mf_step_kind {
-#define STEP(NAME, word, least, most, names, whole) MF_STEP_##NAME,
+#define STEP(NAME, word, least, most, names, whole, on) MF_STEP_##NAME,
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
     MF_STEP_COUNT
 };
 
 #define MF_STEP_NUMBERS_MAX 7
-#define MF_STEP_NAMES_MAX   6
 
 struct mf_tensor_step {
     struct mf_tensor_step *next;
@@ -52,6 +51,7 @@ struct mf_tensor_step {
     size_t only;                         /* which tensor of the list; 0: each */
     int64_t number[MF_STEP_NUMBERS_MAX]; /* 0 for what is not a whole number */
     const struct mf_node *value[MF_STEP_NUMBERS_MAX]; /* as computed */
+    struct mf_str about[MF_STEP_NUMBERS_MAX];         /* of what */
     size_t numbers;
     struct mf_str name[MF_STEP_NAMES_MAX]; /* templates */
     size_t names;

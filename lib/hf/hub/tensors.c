@@ -337,6 +337,7 @@ static enum mf_status read_blocks(struct mf_tensor_work *work)
                        "'%s': the number of layers is missing",
                        mf_recipe_file(work->hub->recipe));
     if (!mf_node_is_int(node) || !mf_node_int(node, &blocks) || blocks < 0) {
+        work->hub->recipe->about = (struct mf_str){ NULL, 0 };
         mf_recipe_wrong(work->hub->recipe, node, "a whole number from 0 on");
         return mf_work_failed(work);
     }

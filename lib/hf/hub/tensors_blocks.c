@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/sort.h"
 #include "lib/hf/hub/tensors_work.h"
 
 /* Experts of a layer that wait for the others. */
@@ -20,9 +21,10 @@ struct waiting {
     struct expert {
         struct expert *next;
         uint64_t number;
+        size_t place; /* in the order of the folder's tensors */
         const struct mf_derived *node;
         float scale, input;
-    } * first; /* by their numbers */
+    } * last; /* that came, and those before it */
 };
 
 struct blocks {
@@ -89,11 +91,43 @@ static void forget(struct blocks *blocks, const struct waiting *waiting)
         blocks->last = at;
 }
 
+static bool is_before(const void *table, uint32_t a, uint32_t b)
+{
+    const struct expert *const *experts = table;
+    const struct expert *x = experts[a], *y = experts[b];
+
+    return x->number != y->number ? x->number < y->number : x->place < y->place;
+}
+
+/* The experts by their numbers; NULL after mf_fail. */
+static const struct expert **sorted(struct mf_arena *arena,
+                                    const struct waiting *waiting)
+{
+    size_t count = waiting->count, i = 0;
+    const struct expert **experts =
+        mf_arena_take(arena, count * sizeof(*experts));
+    const struct expert **out = mf_arena_take(arena, count * sizeof(*out));
+    uint32_t *order = mf_arena_take(arena, count * sizeof(*order));
+
+    if (!experts || !out || !order)
+        return NULL;
+    for (const struct expert *expert = waiting->last; expert;
+         expert = expert->next, i++) {
+        experts[i] = expert;
+        order[i] = (uint32_t)i;
+    }
+    mf_sort(order, count, is_before, experts);
+    for (i = 0; i < count; i++)
+        out[i] = experts[order[i]];
+    return out;
+}
+
 /* The experts as one tensor, and their numbers. */
 static enum mf_status give(struct blocks *blocks, const struct waiting *waiting)
 {
     struct mf_tensor_work *work = blocks->work;
-    size_t count = waiting->count, i = 0;
+    size_t count = waiting->count;
+    const struct expert **experts = sorted(work->derive.arena, waiting);
     const struct mf_derived **nodes =
         mf_arena_take(work->derive.arena, count * sizeof(*nodes));
     float *scales =
@@ -103,15 +137,14 @@ static enum mf_status give(struct blocks *blocks, const struct waiting *waiting)
     char text[128];
     struct mf_str name = { text, 0 };
 
-    if (!nodes || !scales)
+    if (!experts || !nodes || !scales)
         return mf_work_failed(work);
-    for (const struct expert *expert = waiting->first; expert;
-         expert = expert->next, i++) {
-        nodes[i] = expert->node;
-        scales[i] = expert->scale;
-        scales[count + i] = expert->input;
-        one[0] = one[0] && is_one((double)expert->scale);
-        one[1] = one[1] && is_one((double)expert->input);
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = experts[i]->node;
+        scales[i] = experts[i]->scale;
+        scales[count + i] = experts[i]->input;
+        one[0] = one[0] && is_one((double)scales[i]);
+        one[1] = one[1] && is_one((double)scales[count + i]);
     }
     name.size = (size_t)snprintf(
         text, sizeof(text), "model.layers.%" PRId64 ".mlp.experts.%s.weight",
@@ -148,20 +181,17 @@ static enum mf_status add_expert(struct blocks *blocks,
     struct mf_str digits = match->digits[0];
     struct expert *expert =
         waiting ? mf_arena_take(work->derive.arena, sizeof(*expert)) : NULL;
-    struct expert **at;
 
     if (!expert)
         return mf_work_failed(work);
-    *expert = (struct expert){ .node = node,
+    *expert = (struct expert){ .next = waiting->last,
+                               .place = waiting->count,
+                               .node = node,
                                .scale = sum(&scales[0]),
                                .input = sum(&scales[1]) };
     for (size_t i = 0; i < digits.size && expert->number < INT32_MAX; i++)
         expert->number = expert->number * 10 + (uint64_t)(digits.at[i] - '0');
-    at = &waiting->first;
-    while (*at && (*at)->number <= expert->number)
-        at = &(*at)->next;
-    expert->next = *at;
-    *at = expert;
+    waiting->last = expert;
     if (++waiting->count < blocks->experts || blocks->experts == 0)
         return MF_OK;
     forget(blocks, waiting);

@@ -11,6 +11,9 @@
 #include "lib/hf/hub/tensors_made.h"
 #include "lib/hf/hub/tensors_work.h"
 
+/* As many experts as llama.cpp takes; nothing else of more is unstacked. */
+#define UNSTACK_MAX 1024
+
 /* A tensor at a row that fits. */
 struct stop {
     const struct mf_tensor_row *row;
@@ -260,13 +263,13 @@ static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
     stop->gone = true;
     if (node->rank < 2 || match.digits_count == MF_GLOB_PARTS)
         return refuse(work, stop);
-    if (node->count == 0 || node->dim[0] > MF_RECIPE_LIST)
+    if (node->count == 0 || node->dim[0] > UNSTACK_MAX)
         return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' of %" PRIu64
                        " elements would become %" PRIu64
                        " tensors; at most %d, none of them empty, are possible",
                        mf_quote(mf_tensor_name_text(stop->name)).text,
-                       node->count, node->dim[0], MF_RECIPE_LIST);
+                       node->count, node->dim[0], UNSTACK_MAX);
     match.digits[match.digits_count++].at = digits;
     for (; slice.from < node->dim[0] && status == MF_OK; slice.from++) {
         const struct mf_derived *part =

@@ -119,8 +119,6 @@ enum mf_status mf_tensor_each(struct mf_tensor_work *work,
 
 /* ---- steps of a row that change tensors ---- */
 
-#define MF_TENSOR_LIST 6 /* tensors that a row works on at once */
-
 struct mf_tensor_list {
     const struct mf_derived *node[MF_TENSOR_LIST];
     size_t count;

@@ -2,6 +2,8 @@
  *
  * value.c - values of recipes: nodes of JSON
  */
+#include <stdio.h>
+
 #include "lib/base/decimal.h"
 #include "lib/base/str.h"
 #include "lib/hf/hub/recipe.h"
@@ -154,10 +156,28 @@ bool mf_node_equal(const struct mf_node *a, const struct mf_node *b)
     return !x && !y;
 }
 
+/* What a message calls a value: its key, or what it is computed from. */
+struct subject {
+    char text[160];
+};
+
+static struct subject subject_of(const struct mf_recipe *recipe,
+                                 const struct mf_node *value)
+{
+    bool keyed = value->key.at != NULL;
+    struct mf_str name = keyed ? value->key : recipe->about;
+    struct subject out = { "a value" };
+
+    if (name.at)
+        snprintf(out.text, sizeof(out.text), "%s'%s'",
+                 keyed ? "" : "a value computed from ", mf_quote(name).text);
+    return out;
+}
+
 void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
                      const char *wanted)
 {
-    struct mf_quoted name = mf_quote(value->key);
+    struct subject subject = subject_of(recipe, value);
     struct mf_quoted text = mf_quote(value->text);
     struct mf_number_text number = { .size = 0 };
 
@@ -165,14 +185,14 @@ void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
         number = mf_number_text(mf_node_real(value), 9);
     if (value->kind == MF_NODE_NULL && value->key.at)
         mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                "'%s': missing key '%s'", mf_recipe_file(recipe), name.text);
+                "'%s': missing key %s", mf_recipe_file(recipe), subject.text);
     else if (value->kind == MF_NODE_STRING)
         mf_fail(recipe->env, MF_ERR_CORRUPT, value->offset,
-                "'%s': '%s' must be %s, not '%s'", mf_recipe_file(recipe),
-                value->key.at ? name.text : "a value", wanted, text.text);
+                "'%s': %s must be %s, not '%s'", mf_recipe_file(recipe),
+                subject.text, wanted, text.text);
     else
         mf_fail(recipe->env, MF_ERR_CORRUPT, value->offset,
-                "'%s': '%s' must be %s, not %s", mf_recipe_file(recipe),
-                value->key.at ? name.text : "a value", wanted,
+                "'%s': %s must be %s, not %s", mf_recipe_file(recipe),
+                subject.text, wanted,
                 number.size > 0 ? number.at : mf_node_kind_name(value));
 }

@@ -306,7 +306,7 @@ static void any_tensor(void *user, const struct row *row, struct text name)
 /* It was checked: what is wrong with it was said. */
 void put_expression(struct writing *to, struct text *text)
 {
-    static const struct row none = { "rows", 0, "" };
+    static const struct row none = { "rows", 0, "", false };
     struct expression expression = { .row = &none,
                                      .functions = to->functions,
                                      .json = to->json,

@@ -61,6 +61,10 @@ static const char *const given[] = {
 };
 static const char *const given_back[] = { "arch", "type", "decoded", NULL };
 
+/* The library keeps these with the names of `let` rows, and some more for the
+ * time of `each` and `map`. */
+#define LETS_MAX (MF_RECIPE_LETS - 2 * sizeof(given) / sizeof(*given))
+
 /* `let` rows that the library asks for. */
 static const char *const asked[] = {
     "block_count", "vocab_size", "num_local_experts", "num_experts", NULL,
@@ -217,6 +221,7 @@ static void see_vocab(const struct row *row, struct text rest)
 {
     static const char *const options[] = { "merges", "no-merges", "no-template",
                                            "plain-added", NULL };
+    const struct text all = rest;
 
     for (bool first = true; rest.size > 0;) {
         struct text word = take_word(&rest);
@@ -236,6 +241,25 @@ static void see_vocab(const struct row *row, struct text rest)
         if (!list_has(procedures, word))
             row_unknown_of(row, word, "vocabulary", procedures);
     }
+    if (text_ends(all, "|"))
+        row_error(row, "a vocabulary expected after '|'");
+}
+
+/* A row that is a word alone. */
+static void see_alone(const struct row *row, struct text word, struct text rest)
+{
+    if (rest.size > 0)
+        row_error(row, "nothing follows '%.*s'", (int)word.size, word.at);
+}
+
+/* "text TYPE", "vision TYPE" */
+static void see_type(const struct row *row, struct text word, struct text rest)
+{
+    if (take_word(&rest).size == 0)
+        row_error(row, "the model type is missing");
+    if (rest.size > 0)
+        row_error(row, "'%.*s' has one type, not '%.*s' as well",
+                  (int)word.size, word.at, (int)rest.size, rest.at);
 }
 
 static void see_arch(const struct check *check, const struct row *row,
@@ -284,6 +308,10 @@ static void see_row(struct check *check, const struct row *row)
         see_arch(check, row, rest);
     else if (text_is(word, "use"))
         see_use(check, row, rest);
+    else if (text_is(word, "mtp") || text_is(word, "without_mtp"))
+        see_alone(row, word, rest);
+    else if (text_is(word, "text") || text_is(word, "vision"))
+        see_type(row, word, rest);
     else if (text_is(word, "default") || text_is(word, "set") ||
              text_is(word, "field") || text_is(word, "usual")) {
         see_path(check, row, take_word(&rest));
@@ -304,7 +332,7 @@ static bool kind_has(const struct part *top, struct text word)
     if (text_is(top->kind, "family"))
         return list_has(key_words, word);
     if (text_is(top->kind, "projector"))
-        return list_has(key_words, word) || tensors;
+        return tensors || (list_has(key_words, word) && !text_is(word, "arch"));
     if (text_is(top->kind, "config"))
         return list_has(config_words, word);
     if (text_is(top->kind, "restore"))
@@ -391,6 +419,10 @@ static void check_part(struct check *check, const struct part *part)
     define_of_families(check);
     words_free(&check->parts);
     walk(check, part, see_all);
+    if (check->defined.count > LETS_MAX)
+        row_error(&part->head,
+                  "a paragraph has at most %zu names of rows 'let', not %zu",
+                  LETS_MAX, check->defined.count);
 }
 
 /* ---- all paragraphs ---- */
@@ -429,6 +461,8 @@ void family_check(struct source *source, const struct source *loader,
             check_part(&check, &source->part[i]);
     }
     rows_cycles(source);
+    if (row_errors == 0)
+        family_check_once(source);
     for (size_t i = 0; i < source->count && row_errors == 0; i++)
         check_unused(&check, &source->part[i]);
 }

@@ -26,6 +26,10 @@ void family_check(struct source *source, const struct source *loader,
 void family_check_heads(const struct source *source,
                         const struct source *loader);
 
+/* Rows that are there once, or in one place.  The other rows are right
+ * (family_once.c). */
+void family_check_once(const struct source *source);
+
 /* The names of all models that the rows convert, as a table in C
  * (family_converted.c). */
 void family_put_converted(FILE *out, const struct source *source);
@@ -47,10 +51,21 @@ extern const char *const family_tensor_words[];
 /* The types of rows `type` and `gguf_type`. */
 extern const char *const family_tensor_types[];
 
+/* Which tensors of the list a step works on. */
+enum family_step_on {
+    STEP_EACH,
+    STEP_ALL,
+    STEP_ONE,
+    STEP_LAST_ALL, /* no step follows */
+    STEP_LAST_ONE,
+    STEP_MADE /* none: it makes one */
+};
+
 struct family_step {
     const char *word;
     size_t least, most; /* numbers */
     int names;          /* 0: none, 1: one, 2: one or more */
+    enum family_step_on on;
 };
 
 /* The rows of lib/hf/hub/tensor_steps.def; ends with a word of NULL. */
@@ -60,10 +75,32 @@ extern const struct family_step family_steps[];
 struct family_step_text {
     struct text word, numbers, names;
     const struct family_step *step; /* NULL: the word is unknown */
-    size_t only;                    /* which tensor, from 1 on; 0: all */
+    bool one;                       /* there is an "@" */
+    struct text only;               /* which tensor, from 1 on */
 };
 
 struct family_step_text family_split_step(struct text text);
+
+/* The number that the text is, from 1 to 9; 0: it is not one. */
+size_t family_small_number(struct text text);
+
+/* ---- the list of tensors on the way through steps (family_list.c) ---- */
+
+struct family_list {
+    const struct row *row;
+    struct text pattern;
+    bool extra;       /* the row makes a tensor */
+    size_t count;     /* tensors; 0: the row does not say how many */
+    const char *last; /* the step after which none is left, or NULL */
+};
+
+/* The step is done; says what is wrong with it there.  names: new names that it
+ * has. */
+void family_list_step(struct family_list *list,
+                      const struct family_step_text *step, size_t names);
+
+/* After the last step. */
+void family_list_end(const struct family_list *list);
 
 /* Takes the next new name; brackets may have spaces in them. */
 struct text family_take_template(struct text *text);

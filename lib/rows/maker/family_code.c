@@ -96,7 +96,7 @@ static void put_step(struct writing *to, struct text text)
     size_t place, count = 0;
 
     put_byte(to, (size_t)(parts.step - family_steps));
-    put_byte(to, parts.only);
+    put_byte(to, family_small_number(parts.only));
     put_list(to, parts.numbers);
     place = begin_byte(to);
     for (; parts.names.size > 0; count++)

@@ -2,7 +2,23 @@
  *
  * family_head.c - the words by which paragraphs of families are found
  */
+#include <string.h>
+
 #include "lib/rows/maker/family.h"
+
+/* The table of all names in C has them between quotes. */
+static void check_letters(const struct row *row, struct text name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+    size_t size = 0;
+
+    while (size < name.size && strchr(letters, name.at[size]))
+        size++;
+    if (size < name.size)
+        row_error(row, "'%c' cannot be in a name: '%.*s'", name.at[size],
+                  (int)name.size, name.at);
+}
 
 /* All words by which a paragraph is found: its names, and its classes. */
 static void add_names(struct words *names, const struct part *part)
@@ -12,18 +28,25 @@ static void add_names(struct words *names, const struct part *part)
     while (list.size > 0) {
         struct text name = take_word(&list);
 
+        check_letters(&part->head, name);
         if (!words_add(names, name))
             row_error(&part->head, "'%.*s' is there twice", (int)name.size,
                       name.at);
     }
     for (size_t i = 0; i < part->count; i++) {
-        struct text rest = text_of(part->row[i].text);
+        struct text rest = text_of(part->row[i].text), all = rest;
 
+        if (text_begins(all, "field model_type ") &&
+            memchr(all.at, '\\', all.size))
+            row_error(&part->row[i], "'\\' cannot be in a name");
         if (!text_is(take_word(&rest), "class"))
             continue;
+        if (rest.size == 0)
+            row_error(&part->row[i], "the name of a class is missing");
         while (rest.size > 0) {
             struct text name = take_word(&rest);
 
+            check_letters(&part->row[i], name);
             if (!words_add(names, name))
                 row_error(&part->row[i], "class '%.*s' is there twice",
                           (int)name.size, name.at);
@@ -50,6 +73,9 @@ static void check_head(const struct source *source, const struct source *loader,
     struct text list = part->words;
     bool tensors = text_is(part->kind, "tensors");
     bool restore = text_is(part->kind, "restore");
+
+    if (text_is(part->kind, "family") || text_is(part->kind, "projector"))
+        rows_one_name(part);
 
     while ((tensors || restore) && list.size > 0) {
         struct text name = take_word(&list);

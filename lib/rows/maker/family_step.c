@@ -4,17 +4,19 @@
  *
  * For those who check them and those who write them.
  */
+#include <string.h>
+
 #include "lib/rows/maker/family.h"
 
 const char *const family_tensor_types[] = { "f32", "f16", "half", "file",
                                             NULL };
 
 const struct family_step family_steps[] = {
-#define STEP(NAME, word, least, most, names, whole)                            \
-    { word, least, most, names },
+#define STEP(NAME, word, least, most, names, whole, on)                        \
+    { word, least, most, names, STEP_##on },
 #include "lib/hf/hub/tensor_steps.def"
 #undef STEP
-    { NULL, 0, 0, 0 },
+    { NULL, 0, 0, 0, STEP_ALL },
 };
 
 struct text family_take_template(struct text *text)
@@ -58,10 +60,14 @@ static struct text take_numbers(struct text *text)
 struct family_step_text family_split_step(struct text text)
 {
     struct family_step_text out = { .word = take_word(&text) };
+    const char *sign = memchr(out.word.at, '@', out.word.size);
 
-    if (out.word.size > 2 && out.word.at[out.word.size - 2] == '@') {
-        out.only = (size_t)(out.word.at[out.word.size - 1] - '0');
-        out.word.size -= 2;
+    if (sign) {
+        size_t size = (size_t)(sign - out.word.at);
+
+        out.only = (struct text){ sign + 1, out.word.size - size - 1 };
+        out.one = true;
+        out.word.size = size;
     }
     for (size_t i = 0; family_steps[i].word; i++)
         if (text_is(out.word, family_steps[i].word))
@@ -71,4 +77,11 @@ struct family_step_text family_split_step(struct text text)
         out.numbers = take_numbers(&text);
     out.names = trimmed(text);
     return out;
+}
+
+size_t family_small_number(struct text text)
+{
+    return text.size == 1 && *text.at >= '1' && *text.at <= '9'
+               ? (size_t)(*text.at - '0')
+               : 0;
 }

@@ -153,11 +153,13 @@ static size_t check_numbers(const struct check *check, struct text list)
     return found;
 }
 
-static void check_step(const struct check *check, struct text text)
+static void check_step(const struct check *check, struct family_list *list,
+                       struct text text)
 {
     struct family_step_text parts = family_split_step(text);
     const struct family_step *step = parts.step;
     size_t found, names = 0;
+    int errors = row_errors;
 
     if (!step) {
         unknown_step(check, parts.word);
@@ -178,14 +180,26 @@ static void check_step(const struct check *check, struct text text)
                   step->names == 0   ? "none"
                   : step->names == 1 ? "exactly 1"
                                      : "1 or more");
+    else if (names > MF_STEP_NAMES_MAX)
+        row_error(check->row, "'%s' has %zu names, at most %d are possible",
+                  step->word, names, MF_STEP_NAMES_MAX);
+    if (row_errors == errors)
+        family_list_step(list, &parts, names);
 }
 
-static void check_steps(const struct check *check, struct text text)
+static void check_steps(const struct check *check, struct text text, bool extra)
 {
+    struct family_list list = {
+        .row = check->row, .pattern = check->pattern, .extra = extra, .count = 1
+    };
+    int errors = row_errors;
+
     if (text.size == 0)
         row_error(check->row, "a step is missing after ':'");
-    while (text.size > 0)
-        check_step(check, trimmed(take_until(&text, ';')));
+    while (text.size > 0 && row_errors == errors)
+        check_step(check, &list, trimmed(take_until(&text, ';')));
+    if (row_errors == errors)
+        family_list_end(&list);
 }
 
 /* ---- rows ---- */
@@ -206,13 +220,37 @@ static void check_tensor(struct check *check, struct text rest)
     check->pattern = take_word(&head);
     check_pattern(check, check->pattern);
     check_where(check, trimmed(head));
-    check_steps(check, trimmed(rest));
+    check_steps(check, trimmed(rest), false);
+}
+
+/* "NAME : STEP": the tensor is made once, wherever the row is. */
+static void check_extra(struct check *check, struct text rest)
+{
+    struct text head = take_until(&rest, ':');
+    struct text name = check->pattern = take_word(&head);
+
+    if (name.size == 0)
+        row_error(check->row, "the name of a tensor is missing");
+    for (size_t i = 0; i < name.size; i++)
+        if (strchr("*#{}$(", name.at[i])) {
+            row_error(check->row, "a name expected, not the pattern '%.*s'",
+                      (int)name.size, name.at);
+            break;
+        }
+    if (head.size > 0)
+        row_error(check->row, "nothing follows the name of a tensor: '%.*s'",
+                  (int)head.size, head.at);
+    check_steps(check, trimmed(rest), true);
 }
 
 static void check_rename(struct check *check, struct text rest, bool replace)
 {
     check->pattern = take_word(&rest);
-    if (!replace) {
+    if (replace && check->pattern.size == 0)
+        row_error(check->row, "the text that is replaced is missing");
+    if (!replace && (rest.size == 0 || family_is_range(rest)))
+        row_error(check->row, "the new name is missing");
+    else if (!replace) {
         check_pattern(check, check->pattern);
         check_template(check, family_take_template(&rest), 0);
     } else if (!family_is_range(rest)) {
@@ -244,9 +282,10 @@ bool family_tensor_row(const struct row *row, struct text word,
         check_patterns(&check, rest);
     else if (text_is(word, "rename") || text_is(word, "replace"))
         check_rename(&check, rest, text_is(word, "replace"));
-    else if (text_is(word, "tensor") || text_is(word, "early") ||
-             text_is(word, "extra"))
+    else if (text_is(word, "tensor") || text_is(word, "early"))
         check_tensor(&check, rest);
+    else if (text_is(word, "extra"))
+        check_extra(&check, rest);
     else if (text_is(word, "type") || text_is(word, "gguf_type"))
         check_type(&check, rest);
     else

@@ -23,31 +23,12 @@ static const char *const numbers[] = {
     "wide_v",   "small_k", "small_v",
 };
 
-const char *const graph_types[] = { MF_GRAPH_TYPES, NULL };
+const size_t graph_given = sizeof(numbers) / sizeof(*numbers);
 
 static const char *const words[] = { "use",    "if",     "else",  "end",
                                      "each",   "let",    "input", "carry",
                                      "expand", "output", "rough", "vary",
                                      "like",   NULL };
-
-const struct graph_operation graph_operations[] = {
-#define OP(name, rule, kind, least, most, inplace) { #name, least, most },
-#include "lib/plan/ops.def"
-#undef OP
-#define OP(name, least, most) { #name, least, most },
-    MF_GRAPH_MORE_OPS(OP)
-#undef OP
-        { NULL, 0, 0 },
-};
-
-const struct graph_operation *graph_operation_find(struct text name)
-{
-    const struct graph_operation *each = graph_operations;
-
-    while (each->name && !text_is(name, each->name))
-        each++;
-    return each->name ? each : NULL;
-}
 
 /* The arguments of the group whose rows are followed. */
 struct frame {
@@ -65,6 +46,8 @@ struct walk {
     struct words *used;
     struct words missed; /* where something is wrong that was said */
     size_t depth;
+    size_t given; /* names of numbers that are not from rows of graphs */
+    bool begun;   /* an `each` */
 };
 
 /* Others that use the row would say the same. */
@@ -334,12 +317,29 @@ static void see_each(struct walk *walk, struct text rest)
                                     rest.size - from.size - 4 });
 }
 
+/* Parts of the graph share what comes before all of them. */
+static void see_early(struct walk *walk, struct text word)
+{
+    if (walk->begun && !is_said(walk, word))
+        row_error(walk->row, "'%.*s' comes before the first 'each'",
+                  (int)word.size, word.at);
+}
+
 static void see_let(struct walk *walk, struct text rest)
 {
     struct text name = take_word(&rest);
 
     see_number(walk, rest);
+    if (words_find(&walk->names, name) < walk->given && !is_said(walk, name))
+        row_error(walk->row, "the number '%.*s' is there already",
+                  (int)name.size, name.at);
     words_add(&walk->names, name);
+}
+
+static void see_rough(struct walk *walk, struct text word, struct text rest)
+{
+    if (rest.size > 0 && !is_said(walk, word))
+        row_error(walk->row, "nothing follows '%.*s'", (int)word.size, word.at);
 }
 
 static void see_condition(struct walk *walk, struct text rest)
@@ -358,14 +358,19 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
         see_group(walk, rest);
     else if (text_is(word, "if"))
         see_condition(walk, rest);
-    else if (text_is(word, "vary"))
+    else if (text_is(word, "vary")) {
+        see_early(walk, word);
         see_number(walk, rest);
-    else if (text_is(word, "each")) {
+    } else if (text_is(word, "each")) {
         if (walk->depth > 1)
             row_error(walk->row, "'each' must be in a graph, not in a group");
+        walk->begun = true;
         see_each(walk, rest);
-    } else if (text_is(word, "let"))
+    } else if (text_is(word, "let")) {
+        see_early(walk, word);
         see_let(walk, rest);
+    } else if (text_is(word, "rough"))
+        see_rough(walk, word, rest);
     else if (text_is(word, "input"))
         see_input(walk, rest);
     else if (text_is(word, "carry"))
@@ -379,8 +384,7 @@ static void see_row(struct walk *walk, struct text word, struct text rest)
         see_tensor(walk, rest);
     else if (text_is(take_word(&sign), "="))
         see_call(walk, word, sign);
-    else if (!text_is(word, "else") && !text_is(word, "end") &&
-             !text_is(word, "rough"))
+    else if (!text_is(word, "else") && !text_is(word, "end"))
         row_unknown_of(walk->row, word, "row", words);
 }
 
@@ -419,6 +423,7 @@ static void walk_numbers(struct walk *walk)
     if (!group)
         return;
     group->used = true;
+    walk->given = walk->names.count;
     walk_part(walk, group);
 }
 
@@ -436,8 +441,9 @@ static void check_graph(struct walk *walk, const struct part *part,
     words_free(&walk->names);
     words_free(&walk->made);
     loader_names(loader, arch, &walk->names);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+    for (size_t i = 0; i < graph_given; i++)
         words_add(&walk->names, text_of(numbers[i]));
+    walk->begun = false;
     walk_numbers(walk);
     walk_part(walk, part);
 }
@@ -462,11 +468,15 @@ void graph_check(struct source *source, const struct source *loader,
 
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
+        if (!text_is(source->part[i].kind, "group"))
+            rows_one_name(&source->part[i]);
         rows_nesting(&source->part[i], false);
         rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
     }
     if (rows_cycles(source))
         return;
+    if (row_errors == 0)
+        graph_check_numbers(source);
     for (size_t i = 0; i < source->count; i++)
         if (text_is(source->part[i].kind, "graph"))
             check_graph(&walk, &source->part[i], loader);

@@ -28,4 +28,15 @@ const struct graph_operation *graph_operation_find(struct text name);
 void graph_check(struct source *source, const struct source *loader,
                  struct words *used);
 
+/* The numbers that the library gives to graphs, besides the group "numbers". */
+extern const size_t graph_given;
+
+/* An error if the group "numbers" has not as many rows as the library counts on
+ * (graph_counts.c). */
+void graph_check_numbers(const struct source *source);
+
+/* The second half of it, once all rows of both are right: counts. */
+void graph_check_counts(const struct source *source,
+                        const struct source *loader);
+
 #endif

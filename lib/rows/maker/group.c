@@ -63,6 +63,16 @@ struct part *rows_use(const struct source *source, const struct row *row,
     return group;
 }
 
+/* The next row ends what this one would begin. */
+static void rows_expected(const struct row *row)
+{
+    static const char *const begin[] = { "if", "elif", "else", "each", NULL };
+    struct text rest = text_of(row->text), word = take_word(&rest);
+
+    if (list_has(begin, word))
+        row_error(row, "'%.*s' has no rows", (int)word.size, word.at);
+}
+
 void rows_nesting(const struct part *part, bool elif)
 {
     const struct row *open[32];
@@ -74,6 +84,8 @@ void rows_nesting(const struct part *part, bool elif)
         struct text rest = text_of(row->text), word = take_word(&rest);
         bool other = text_is(word, "else") || (elif && text_is(word, "elif"));
 
+        if (i > 0 && (other || text_is(word, "end")))
+            rows_expected(&part->row[i - 1]);
         if ((text_is(word, "if") || text_is(word, "each")) && depth < 32) {
             open[depth] = row;
             last[depth++] = text_is(word, "each");
@@ -148,10 +160,8 @@ struct part *rows_used(const struct source *source, struct text kind,
 
 /* ---- paragraphs that use each other ---- */
 
-/* What rows of the paragraph are followed by, if they are `use` or `like`. */
-static const struct part *next_part(const struct source *source,
-                                    const struct part *part,
-                                    const struct row *row)
+const struct part *rows_next(const struct source *source,
+                             const struct part *part, const struct row *row)
 {
     struct text rest = text_of(row->text), word = take_word(&rest);
 
@@ -174,7 +184,7 @@ static void find_cycles(const struct source *source, const struct part *part,
     visited[at] = OPEN;
     for (size_t i = 0; i < part->count; i++) {
         const struct row *row = &part->row[i];
-        const struct part *next = next_part(source, part, row);
+        const struct part *next = rows_next(source, part, row);
 
         if (!next)
             continue;
@@ -198,6 +208,80 @@ bool rows_cycles(const struct source *source)
             find_cycles(source, &source->part[i], visited);
     free(visited);
     return row_errors > errors;
+}
+
+/* ---- how many rows are run ---- */
+
+struct counting {
+    const struct source *source;
+    const char *word;
+    bool all;
+};
+
+static size_t count_rows(const struct counting *counting,
+                         const struct part *part, size_t *at);
+
+/* The sides of an `if`, and its end. */
+static size_t count_sides(const struct counting *counting,
+                          const struct part *part, size_t *at)
+{
+    size_t most = 0;
+    bool ends = false;
+
+    while (!ends) {
+        size_t count = count_rows(counting, part, at);
+        struct text rest = text_of(part->row[(*at)++].text);
+
+        ends = text_is(take_word(&rest), "end");
+        most = counting->all ? most + count : count > most ? count : most;
+    }
+    return most;
+}
+
+/* Up to what ends them, which stays. */
+static size_t count_rows(const struct counting *counting,
+                         const struct part *part, size_t *at)
+{
+    static const char *const end[] = { "end", "else", "elif", NULL };
+    size_t count = 0;
+
+    while (*at < part->count) {
+        const struct row *row = &part->row[*at];
+        struct text rest = text_of(row->text), word = take_word(&rest);
+        const struct part *next = rows_next(counting->source, part, row);
+
+        if (list_has(end, word))
+            return count;
+        (*at)++;
+        count += text_is(word, counting->word);
+        if (next)
+            count += rows_most(counting->source, next, counting->word,
+                               counting->all);
+        else if (text_is(word, "if") || text_is(word, "each"))
+            count += count_sides(counting, part, at);
+    }
+    return count;
+}
+
+size_t rows_most(const struct source *source, const struct part *part,
+                 const char *word, bool all)
+{
+    struct counting counting = { source, word, all };
+    size_t at = 0;
+
+    return count_rows(&counting, part, &at);
+}
+
+/* ---- names ---- */
+
+void rows_one_name(const struct part *part)
+{
+    struct text rest = part->words;
+
+    take_word(&rest);
+    if (rest.size > 0)
+        row_error(&part->head, "nothing follows the name of '%.*s': '%.*s'",
+                  (int)part->kind.size, part->kind.at, (int)rest.size, rest.at);
 }
 
 /* A paragraph that comes first hides another one of its name. */

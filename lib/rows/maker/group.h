@@ -18,6 +18,15 @@ void rows_parameters(const struct part *part, size_t most);
 /* An error where a paragraph before has the same name, and hides this one. */
 void rows_twice(const struct source *source, const struct part *part);
 
+/* An error where words follow the name of a paragraph, which has one. */
+void rows_one_name(const struct part *part);
+
+/* How many rows of that word one run of the paragraph, and of those that it
+ * uses, comes across at most; all: on all sides of each `if` together.  For
+ * rows without errors. */
+size_t rows_most(const struct source *source, const struct part *part,
+                 const char *word, bool all);
+
 /* An error where nothing uses a group, a parameter of it, or a `let` row whose
  * name is not used. */
 void rows_unused(const struct part *part, const struct words *used);
@@ -29,6 +38,10 @@ size_t rows_parameter(const struct part *part, struct text name);
  * another one of the kind; NULL: there is none. */
 struct part *rows_used(const struct source *source, struct text kind,
                        struct text name);
+
+/* What the row is followed by, if it is `use` or `like`, or NULL. */
+const struct part *rows_next(const struct source *source,
+                             const struct part *part, const struct row *row);
 
 /* An error for each row by which paragraphs use each other, or one itself: it
  * would be run without end.  Whether there is one. */

@@ -250,6 +250,8 @@ void loader_check(struct source *source, struct words *used)
 {
     for (size_t i = 0; i < source->count; i++) {
         rows_twice(source, &source->part[i]);
+        if (!text_is(source->part[i].kind, "group"))
+            rows_one_name(&source->part[i]);
         rows_nesting(&source->part[i], false);
         rows_parameters(&source->part[i], MF_ARGUMENTS_MAX);
         for (size_t j = 0; j < source->part[i].count; j++)
@@ -258,4 +260,6 @@ void loader_check(struct source *source, struct words *used)
     rows_cycles(source);
     if (row_errors == 0)
         loader_check_names(source, used);
+    if (row_errors == 0)
+        loader_check_lets(source);
 }

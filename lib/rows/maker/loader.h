@@ -27,6 +27,15 @@ void loader_check(struct source *source, struct words *used);
 /* The second half of it: names, once each row for itself is right. */
 void loader_check_names(struct source *source, struct words *used);
 
+/* The third: `let` rows that depend on themselves, and counts that the library
+ * has no room for. */
+void loader_check_lets(const struct source *source);
+
+/* How many rows "key" or "let" the library keeps at once, of the architecture
+ * and of what all have. */
+size_t loader_most(const struct source *source, const struct part *part,
+                   const char *word);
+
 /* The names that expressions of the architecture may have: its keys and `let`
  * rows, and the names that all share. */
 void loader_names(const struct source *source, const struct part *arch,

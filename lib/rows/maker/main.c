@@ -40,6 +40,8 @@ static void check(struct naming *naming)
     loader_check(&loader, &used);
     family_check(&family, &loader, &known_names.fields);
     if (row_errors == 0)
+        graph_check_counts(&graph, &loader);
+    if (row_errors == 0)
         naming_add_loaded(naming, &loader);
 }
 

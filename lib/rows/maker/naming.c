@@ -217,9 +217,29 @@ static void take_tables(struct naming *naming, const struct source *source)
     naming->only = take_memory(NULL, rows * sizeof(*naming->only));
 }
 
+/* The table in C has the words between quotes; a prefix may be "". */
+static void check_quotes(const struct row *row)
+{
+    struct text rest = text_of(row->text);
+
+    while (rest.size > 0) {
+        struct text word = take_word(&rest);
+
+        if (!text_is(word, "\"\"") && (memchr(word.at, '"', word.size) ||
+                                       memchr(word.at, '\\', word.size)))
+            row_error(row, "a quote or '\\' cannot be in a name: '%.*s'",
+                      (int)word.size, word.at);
+    }
+}
+
 void naming_read(struct naming *naming, const struct source *source)
 {
     take_tables(naming, source);
+    for (size_t i = 0; i < source->count; i++) {
+        check_quotes(&source->part[i].head);
+        for (size_t j = 0; j < source->part[i].count; j++)
+            check_quotes(&source->part[i].row[j]);
+    }
     for (size_t i = 0; i < source->count; i++)
         if (text_is(source->part[i].kind, "tensor"))
             read_tensor(naming, &source->part[i]);

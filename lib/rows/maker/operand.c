@@ -2,6 +2,9 @@
  *
  * operand.c - what operators stand between: values, names and functions
  */
+#include <errno.h>
+#include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/rows/maker/expression.h"
@@ -277,6 +280,20 @@ static bool fits(struct text digits)
     return true;
 }
 
+/* A larger one would be infinite, and a smaller one 0. */
+static bool fits_real(struct text digits)
+{
+    char *copy = take_memory(NULL, digits.size + 1);
+    double value;
+
+    memcpy(copy, digits.at, digits.size);
+    copy[digits.size] = 0;
+    errno = 0;
+    value = strtod(copy, NULL);
+    free(copy);
+    return errno == 0 || (value > DBL_MIN && value <= DBL_MAX);
+}
+
 static struct node *number(struct parser *parser)
 {
     struct text text = { parser->rest.at, digits_of(parser->rest) };
@@ -288,6 +305,12 @@ static struct node *number(struct parser *parser)
     if (parser->of->json)
         more = fraction_of(parser->rest);
     text.size += more;
+    if (more > 0 && !fits_real(text)) {
+        parser->rest =
+            (struct text){ text.at, parser->rest.size + text.size - more };
+        parse_fail(parser, "a number in the range of a double");
+        more = 0;
+    }
     parse_skip(parser, more);
     if (parser->rest.size > 0 &&
         (parse_is_in_name(parser, *parser->rest.at) || *parser->rest.at == '.'))

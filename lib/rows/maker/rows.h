@@ -33,6 +33,7 @@ struct row {
     const char *file;
     int line;
     const char *text; /* without comments, with single spaces */
+    bool indented;
 };
 
 /* "group NAME WORDS", and the rows below it. */

@@ -107,7 +107,7 @@ void row_unknown_of(const struct row *row, struct text word, const char *what,
 /* A text would end at a NUL, and all that follows it would be left out. */
 static void refuse_nul(const char *path, const char *text, size_t size)
 {
-    struct row row = { path, 1, "" };
+    struct row row = { path, 1, "", false };
 
     if (strlen(text) == size)
         return;
@@ -190,15 +190,20 @@ static void add_loose(struct source *source, const struct row *row)
 
 static void add_row(struct source *source, const struct row *row)
 {
-    struct text words = text_of(row->text);
+    struct text words = text_of(row->text), word = take_word(&words);
     struct part *part =
         source->count > 0 ? &source->part[source->count - 1] : NULL;
 
-    if (list_has(source->language->kinds, take_word(&words))) {
+    if (!row->indented && list_has(source->language->kinds, word)) {
         begin_part(source, row);
         source->begins = false;
         return;
     }
+    if (!row->indented && source->language->kinds[0])
+        row_error(row,
+                  "a paragraph expected at the left margin, not '%.*s': "
+                  "rows are indented",
+                  (int)word.size, word.at);
     if (!part || source->begins) {
         add_loose(source, row);
         return;
@@ -239,7 +244,7 @@ static void take_row(struct reading *reading)
 {
     struct text words = text_of(reading->row.text);
 
-    if (!reading->sources[0]->language->sections ||
+    if (!reading->sources[0]->language->sections || reading->row.indented ||
         !text_is(take_word(&words), "section")) {
         if (reading->source)
             add_row(reading->source, &reading->row);
@@ -290,9 +295,11 @@ void source_read_text(struct source *const *sources, const char *file,
         number++;
         text = end + (*end == '\n');
         *end = 0;
-        squeeze(line, reading.source && reading.source->language->margin);
-        if (!goes_on)
+        if (!goes_on) {
             reading.row.line = number;
+            reading.row.indented = is_blank(*line);
+        }
+        squeeze(line, reading.source && reading.source->language->margin);
         if (!goes_on && *line == 0)
             continue;
         goes_on = add_line(&reading, line);
@@ -304,7 +311,7 @@ void source_read_text(struct source *const *sources, const char *file,
     if (goes_on)
         row_error(&reading.row, "the last line goes on in none");
     if (!reading.source && row_errors == errors)
-        row_error(&(struct row){ file, 1, "" }, "a section is missing");
+        row_error(&(struct row){ file, 1, "", false }, "a section is missing");
 }
 
 struct part *source_find(const struct source *source, const char *kind,
