@@ -4,10 +4,10 @@
  *
  * glibc can load libraries into a static program too: for processors that
  * OpenMP offloads to, for character sets, names of users and of other machines,
- * and translations.  These fit only the very glibc that it was linked with, and the
- * loader would come along.  Nothing here needs them, so
- * the linker has these called instead (--wrap; a name that another glibc does
- * not have makes no difference).
+ * and translations.  These fit only the very glibc that it was linked with, and
+ * the loader would come along.  Nothing here needs them, so the linker has
+ * these called instead (--wrap; a name that another glibc does not have makes
+ * no difference).
  */
 #if defined(MF_STATIC)
 

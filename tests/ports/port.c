@@ -8,8 +8,9 @@
  * whose path begins with PREFIX and goes on with letters that are not in every
  * code page; it is replaced while it is open, edited and locked.
  *
- * tests/ports/port_build.sh compiles this for each system, and for this one; what they
- * print has to be the same.  It uses the public header and the C library alone.
+ * tests/ports/port_build.sh compiles this for each system, and for this one;
+ * what they print has to be the same.  It uses the public header and the C
+ * library alone.
  *
  * In WebAssembly the bytes of the third way come from the host, as the bytes of
  * a file that a browser has open do: it imports host.size and host.read.
