@@ -438,6 +438,11 @@ $(OUT)/libmodelfile.a: $(OUT)/modelfile.o
 	$(Q)$(AR) rcs $@ $<
 endif
 
+# What is left, for the tests of that.
+.PHONY: kept-objects
+kept-objects: $(KEPT_OBJ)
+	@printf '%s\n' $(KEPT_OBJ)
+
 # The functions of modelfile.h, with the version that programs are bound to.
 EXPORTS := lib/exports.awk
 $(OUT)/modelfile.map: lib/modelfile.h $(EXPORTS)
