@@ -33,14 +33,16 @@ fi
 # ---- the sources ----
 
 # Calls of the C library that depend on the locale; numbers go through
-# lib/base/decimal.h, letters through lib/base/str.h.
+# lib/base/decimal.h, letters through lib/base/str.h.  The compiler of rows is a
+# program of its own, which stays in the locale "C".
 calls='strto(d|f|ld)|atof|[fs]?scanf|setlocale|localeconv|nl_langinfo|strftime'
 calls="$calls|is(al(num|pha)|blank|cntrl|x?digit|graph|lower|print|punct|space"
 calls="$calls|upper)|to(lower|upper)|str(n?casecmp|coll|xfrm)"
 
 # sources FOLDER...: lines of code, without comments.
 sources() {
-    find "$@" -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort |
+    find "$@" -path lib/rows/maker -prune -o -name '*.[ch]' -print -o \
+        -name '*.def' -print | LC_ALL=C sort |
         while read -r file; do
             sed -e 's|/\*.*\*/||' -e '/^ *\/\*/,/\*\//d' "$file" |
                 sed "s|^|$file: |"
