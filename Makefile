@@ -284,7 +284,6 @@ $(BUILD)/lib/base/threads.o: private OWN := $(THREADS)
 # When this version came out, for the pages of the manual; before, the last one.
 RELEASED := $(shell sed -n 's/^\#\# [0-9.]* (\([0-9-]*\))$$/\1/p' CHANGELOG.md | head -n 1)
 $(BUILD)/cli/commands/help/roff.o: CHANGELOG.md
-$(BUILD)/cli/commands/help/roff.o: private OWN := -DMF_RELEASED='"$(RELEASED)"'
 
 # For the fingerprint of a record, which does not depend on where it was built.
 PLACES := $(addsuffix =%,-ffile-prefix-map -fdebug-prefix-map -fmacro-prefix-map)
@@ -297,6 +296,7 @@ COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o mall
 ifneq (,$(filter -O2,$(CFLAGS)))
 $(COMMANDS): private OWN := -Os
 endif
+$(BUILD)/cli/commands/help/roff.o: private OWN += -DMF_RELEASED='"$(RELEASED)"'
 
 # Most of it runs once, when a heap profile is written, and below no block that
 # is profiled: its size matters, not its speed, and no profile unwinds it.

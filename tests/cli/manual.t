@@ -183,6 +183,13 @@ odd_lines() { # COMMAND...: the page as it prints it
 # ---- as readers see it ----
 
 # What man and mandoc say of a page, and lines that are too long.
+# mandoc says it on standard output.
+lint() {
+    for page in "$pages"/man[137]/*; do
+        [ -h "$page" ] || mandoc -T lint "$page" 2>&1
+    done
+}
+
 warnings() { # PROGRAM ARGUMENT...
     for page in "$pages"/man[137]/*; do
         [ -h "$page" ] || "$@" "$page" 2>&1 >/dev/null | sed "s|^|${page##*/}: |"
@@ -214,7 +221,7 @@ reads() { # NAME COMMAND...
     check "$name: odd text is as it was" odd_lines "$@" "$dir/odd/modelfile-odd-text.3"
 }
 if command -v mandoc >/dev/null 2>&1; then
-    check_empty "mandoc has nothing to say" warnings mandoc -T lint
+    check_empty "mandoc has nothing to say" lint
     reads mandoc mandoc -T utf8 -O width=78
 else
     skip "mandoc" "mandoc is not here"
