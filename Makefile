@@ -667,7 +667,7 @@ test: ## installs what is missing, builds, and runs every test (1 GB of disk)
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all fuzz-seeds $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all fuzz-seeds $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \

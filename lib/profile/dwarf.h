@@ -36,6 +36,8 @@ static inline struct mf_bytes mf_bytes_from(struct mf_bytes section,
 {
     if (offset > section.left)
         return (struct mf_bytes){ 0 };
+    if (offset == 0)
+        return section; /* there may be none */
     section.at += offset;
     section.left -= (size_t)offset;
     return section;

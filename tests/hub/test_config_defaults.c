@@ -11,6 +11,9 @@
 #include "lib/hf/hub/keys.h"
 #include "tests/with_scratch.h"
 
+/* One of the files that may be read next to a model. */
+#define FILLED "special_tokens_map.json"
+
 static unsigned values, others;
 static char config[1 << 12], line[1 << 12];
 
@@ -77,13 +80,13 @@ static void compare_with(const char *known)
     struct mf_str class;
 
     save(scratch_path("model.safetensors"), tensors, sizeof(tensors) - 1);
-    write_text("filled.json", known);
+    write_text(FILLED, known);
     model = open_model(scratch_path("model.safetensors"));
     mf_arena_init(&arena, env);
     recipe.model = model;
     if (mf_hub_projector_config(&recipe, &file, &class) != MF_OK ||
-        mf_sidecar_tree(model, &arena, "filled.json", MF_SIDECAR_LIMIT,
-                        &filled) != MF_OK)
+        mf_sidecar_tree(model, &arena, FILLED, MF_SIDECAR_LIMIT, &filled) !=
+            MF_OK)
         fail_msg("%s: %s", mf_env_error(env)->message, config);
     compare(file, filled);
     mf_arena_release(&arena);

@@ -86,6 +86,8 @@ libmodelfile-dev /usr/include/modelfile.h
 libmodelfile-dev /usr/include/modelfile.hpp
 libmodelfile-dev /usr/lib/TRIPLET/libmodelfile.a
 libmodelfile-dev /usr/lib/TRIPLET/libmodelfile.so
+libmodelfile-dev /usr/lib/TRIPLET/cmake/modelfile/modelfile-config-version.cmake
+libmodelfile-dev /usr/lib/TRIPLET/cmake/modelfile/modelfile-config.cmake
 libmodelfile-dev /usr/lib/TRIPLET/pkgconfig/modelfile.pc
 FILES
 }
