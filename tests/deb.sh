@@ -16,19 +16,11 @@ deb=${1:-${BUILD:-build}/deb}
 rm -rf "$deb"
 mkdir -p "$deb/modelfile"
 
-# The files of the repository, changed ones as they are now; in a tree without
-# git all but what make has made.
-files() {
-    if git rev-parse --git-dir >/dev/null 2>&1; then
-        git ls-files -z --cached --others --exclude-standard
-    else
-        find . \( -path './build*' -o -path ./.git \) -prune -o ! -type d -print0
-    fi
-}
-
 # Packages keep the date of a file that is older than they are.
 date=$(dpkg-parsechangelog -S Timestamp)
-files | tar -c --null -T - --ignore-failed-read --mtime "@$date" --mode u+rwX,go=rX |
+# Changed files are as they are now, and new ones are there.
+sh .ci/files --others --exclude-standard |
+    tar -c --null -T - --ignore-failed-read --mtime "@$date" --mode u+rwX,go=rX |
     tar -x -p -C "$deb/modelfile"
 
 cd "$deb/modelfile"
