@@ -197,9 +197,8 @@ static const char *command_name(const char *word)
     return word;
 }
 
-/* Whether the argument after this option is its value.  The command is not
- * known yet: options of one name are of one kind in all commands. */
-static bool takes_next(const struct run *run, const char *argument)
+/* Options of one name are of one kind in all commands. */
+bool find_takes_next(const struct run *run, const char *argument)
 {
     bool takes = args_takes_next(common_options, argument);
 
@@ -218,7 +217,7 @@ static bool word_first(const struct run *run, int at, int count,
 
     while (i < count && args_is_option(arguments[i]) &&
            (at > 0 || command_name(arguments[i]) == arguments[i]))
-        i += takes_next(run, arguments[i]) ? 2 : 1;
+        i += find_takes_next(run, arguments[i]) ? 2 : 1;
     if (i >= count || strcmp(arguments[i], "--") == 0)
         return false;
     word = arguments[i];

@@ -34,6 +34,10 @@ struct words_of words_of(const struct command *command);
 const struct command *find_command(const struct command *const *list,
                                    const char *name, const char *sub);
 
+/* Whether the argument after this option is its value, also before the command
+ * is known. */
+bool find_takes_next(const struct run *run, const char *argument);
+
 /* Sets run->command and returns how many words at the front of the arguments,
  * which are put in order for it, name it; -1 after report_usage. */
 int find_in_arguments(struct run *run, int count, char **arguments);

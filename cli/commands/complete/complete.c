@@ -45,19 +45,6 @@ static const struct option *find_option(const struct line *line,
     return option ? option : option_named(common_options, word);
 }
 
-/* Before the command is known, as the option of any. */
-static bool takes_next(const struct run *run, const struct line *line,
-                       const char *word)
-{
-    bool takes = args_takes_next(common_options, word);
-
-    if (line->command)
-        return takes || args_takes_next(line->command->options, word);
-    for (size_t i = 0; !takes && run->commands[i]; i++)
-        takes = args_takes_next(run->commands[i]->options, word);
-    return takes;
-}
-
 /* The name of a command, its sub-command, or an operand. */
 static void take_word(struct run *run, struct line *line, const char *word)
 {
@@ -93,7 +80,7 @@ static void take_words(struct run *run, struct line *line)
             line->options_over = true;
         } else if (line->options_over || !args_is_option(word)) {
             take_word(run, line, word);
-        } else if (takes_next(run, line, word)) {
+        } else if (find_takes_next(run, word)) {
             line->is_value = ++i + 1 == run->operand_count;
             line->value = find_option(line, word);
         }
@@ -115,17 +102,17 @@ static void offer_choices(struct run *run, const struct place *place,
     }
 }
 
-static void offer_value(struct run *run, const struct line *line,
-                        const struct option *option, const struct place *place)
+static void offer_value(struct run *run, const struct option *option,
+                        const struct place *place)
 {
     enum values values;
 
     if (!option || option->kind == KIND_COUNT || option->kind == KIND_SIZE ||
         option->kind == KIND_FLAG)
         return;
-    values = values_of(line->command, option->name);
+    values = values_of(NULL, option->name);
     if (values == NOTHING)
-        values = values_of(line->command, option->value);
+        values = values_of(NULL, option->value);
     /* What a model's option calls a file is not always a model. */
     if (values == MODELS && strcmp(option->value, "FILE") == 0)
         values = FILES;
@@ -161,7 +148,7 @@ static void offer_attached(struct run *run, const struct line *line,
     memcpy(before, word, size);
     before[size] = 0;
     out_format(&run->out, "\tafter\t%s\n", before);
-    offer_value(run, line, option, &place);
+    offer_value(run, option, &place);
 }
 
 /* ---- operands ---- */
@@ -252,7 +239,7 @@ static void complete(struct run *run)
     place.file = line.first;
     place.any = line.options_over || line.is_value;
     if (line.is_value) {
-        offer_value(run, &line, line.value, &place);
+        offer_value(run, line.value, &place);
     } else if (!line.options_over && *word == '-' && strchr(word, '=')) {
         offer_attached(run, &line, word);
     } else if (!line.options_over && *word == '-') {

@@ -36,7 +36,8 @@ struct place {
     bool any;           /* what looks like an option would not be one */
 };
 
-/* What values.def says; command may be NULL. */
+/* What values.def says of an operand of the command; NULL: of an option, or of
+ * its value. */
 enum values values_of(const struct command *command, const char *name);
 
 void values_offer(struct run *run, const struct place *place,
@@ -46,6 +47,9 @@ void values_offer(struct run *run, const struct place *place,
  * what is typed next, as in "=", or "". */
 void offer(struct run *run, const struct place *place, struct mf_str text,
            const char *after, const char *explanation);
+
+/* Whether it goes on with the word that is typed. */
+bool offer_continues(const struct place *place, struct mf_str text);
 
 /* What the shell has to do itself: "files". */
 void offer_by_shell(struct run *run, const char *what);

@@ -46,11 +46,8 @@ static bool name_at(const struct names *names, size_t index,
 /* An option is nothing that a file can add to the line. */
 static bool is_wanted(const struct names *names, struct mf_str name)
 {
-    const struct place *place = names->place;
-    size_t size = strlen(place->word);
-
-    return name.size > 0 && (*name.at != '-' || place->any) &&
-           name.size >= size && memcmp(name.at, place->word, size) == 0;
+    return name.size > 0 && (*name.at != '-' || names->place->any) &&
+           offer_continues(names->place, name);
 }
 
 static size_t count_wanted(const struct names *names)

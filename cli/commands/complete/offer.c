@@ -7,11 +7,11 @@
 
 #include "cli/commands/complete/complete.h"
 
-static bool continues(struct mf_str text, const char *word)
+bool offer_continues(const struct place *place, struct mf_str text)
 {
-    size_t size = strlen(word);
+    size_t size = strlen(place->word);
 
-    return size <= text.size && memcmp(text.at, word, size) == 0;
+    return size <= text.size && memcmp(text.at, place->word, size) == 0;
 }
 
 static void put(struct run *run, const struct place *place, struct mf_str text,
@@ -29,7 +29,7 @@ static void put(struct run *run, const struct place *place, struct mf_str text,
 void offer(struct run *run, const struct place *place, struct mf_str text,
            const char *after, const char *explanation)
 {
-    if (text.size > 0 && continues(text, place->word) &&
+    if (text.size > 0 && offer_continues(place, text) &&
         mf_text_clean(text.at, text.size) == text.size)
         put(run, place, text, after, explanation);
 }
