@@ -15,7 +15,7 @@
 
 /* ---- rows of environment.def and files.def ---- */
 
-enum whose { EVERY, WORK, MEASURE, READ, WRITE, RESUME, EDIT };
+enum whose { EVERY, WORK, MEASURE, READ, WRITE, RESUME };
 
 static const struct remark {
     const char *name;
@@ -35,11 +35,7 @@ static const struct remark {
 
 static bool has_option(const struct command *command, const char *name)
 {
-    const struct option *option = command->options;
-
-    while (option && option->name && strcmp(option->name, name) != 0)
-        option++;
-    return option && option->name;
+    return option_named(command->options, name) != NULL;
 }
 
 /* command: NULL for the program. */
@@ -58,8 +54,6 @@ static bool concerns(const struct remark *remark, const struct command *command)
         return has_option(command, "--force");
     case RESUME:
         return has_option(command, "--resume");
-    case EDIT:
-        return strcmp(command->name, "meta") == 0 && command->writes;
     default:
         return true;
     }
