@@ -358,6 +358,10 @@ size_t mf_text_escape(const char *at, size_t size, char out[12]);
  * character and most emoji, none for a combining mark. */
 size_t mf_text_width(const char *at, size_t size);
 
+/* For tables of texts.  With a seed that a file's author cannot know, an
+ * attacker cannot prepare texts that collide. */
+uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
+
 /* Whether a text is well-formed UTF-8. */
 bool mf_text_is_utf8(const char *at, size_t size);
 

@@ -12,10 +12,6 @@
 
 #define MF_NOT_FOUND SIZE_MAX
 
-/* With a seed that a file's author cannot know, an attacker cannot prepare
- * texts that collide. */
-uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
-
 struct mf_names {
     uint32_t *slot; /* row + 1; 0: free */
     size_t mask;    /* slots - 1; slots are a power of two */

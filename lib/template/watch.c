@@ -5,6 +5,7 @@
 #include "lib/template/watch.h"
 
 #include "lib/base/str.h"
+#include "lib/program.h"
 
 /* Words that depend on a condition before it is a finding: about a sentence. */
 #define WORDS_MIN 6
@@ -27,15 +28,10 @@ static bool is_any(const struct mf_template_token_now *token,
 
 /* ---- variables ---- */
 
-/* FNV-1a: of a name, never 0. */
+/* Of a name, never 0. */
 static uint64_t hash_of(const struct mf_template_token_now *token)
 {
-    struct mf_str text = mf_template_token_text(token);
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.at[i]) * 0x100000001b3u;
-    return hash | 1;
+    return mf_text_hash(mf_template_token_text(token), 0) | 1;
 }
 
 static struct mf_template_variable *find(struct mf_template_watch *watch,

@@ -77,16 +77,6 @@ static bool is_same(const struct mf_str *a, const struct mf_str *b)
     return a->size == b->size && memcmp(a->at, b->at, a->size) == 0;
 }
 
-/* FNV-1a. */
-static size_t hash_of(struct mf_str name)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < name.size; i++)
-        hash = (hash ^ (unsigned char)name.at[i]) * 0x100000001b3;
-    return (size_t)(hash ^ hash >> 32);
-}
-
 /* A set of parts: a power of two of places, of which most stay empty. */
 struct parts {
     struct mf_str *at;
@@ -99,7 +89,7 @@ struct parts {
  * out duplicates as well. */
 static bool add_part(struct parts *parts, struct mf_str part)
 {
-    size_t place = hash_of(part);
+    size_t place = (size_t)mf_text_hash(part, 0);
 
     for (int i = 0; i < PROBES; i++, place++) {
         struct mf_str *found = &parts->at[place & (parts->places - 1)];

@@ -34,20 +34,11 @@ struct entry {
     size_t number; /* see above */
 };
 
-/* FNV-1a of 64 bits. */
-static uint64_t hash(const char *text)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
 /* The slot of a string, or the empty slot for it. */
 static uint32_t *find(const struct baseline *baseline, const char *text)
 {
-    size_t at = (size_t)hash(text) & (baseline->slot_count - 1);
+    size_t at =
+        (size_t)mf_text_hash(str_of(text), 0) & (baseline->slot_count - 1);
 
     for (;; at = (at + 1) & (baseline->slot_count - 1)) {
         uint32_t *slot = &baseline->slot[at];
