@@ -468,7 +468,7 @@ STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o 
 STATIC_LINK := -static-pie
 STATIC_LINK := $(or $(call known,$(STATIC_LINK)),-static)
 # What cli/static.c has instead of glibc's.
-STATIC_WRAP := $(patsubst %,-Wl$(COMMA)--wrap=%,$(shell sed -n \
+STATIC_WRAP = $(patsubst %,-Wl$(COMMA)--wrap=%,$(shell sed -n \
                  's/^INSTEAD.[^,]*, \([^,]*\),.*/\1/p' cli/static.c))
 
 $(STATIC)/lib/base/threads.o: private OWN := $(THREADS)

@@ -74,7 +74,7 @@ function relinked(line,    before, target, fragment, at) {
         target = substr(line, RSTART, RLENGTH)
         before = before substr(line, 1, RSTART - 1)
         line = substr(line, RSTART + RLENGTH)
-        at = index_of(target, "\"")
+        at = index(target, "\"")
         fragment = substr(target, 1, at)
         target = substr(target, at + 1, length(target) - at - 1)
         before = before fragment site_target(target) "\""
@@ -82,14 +82,10 @@ function relinked(line,    before, target, fragment, at) {
     return before line
 }
 
-function index_of(text, what) {
-    return match(text, what) ? RSTART : 0
-}
-
 function site_target(target,    at, fragment) {
     if (target ~ /^([a-z]+:|#)/)
         return target
-    at = index_of(target, "#")
+    at = index(target, "#")
     if (at) {
         fragment = substr(target, at)
         target = substr(target, 1, at - 1)

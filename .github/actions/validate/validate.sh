@@ -6,7 +6,7 @@
 # Names in a model, and of files, may be an attacker's.  So the runner obeys no
 # line of the log until a random word ends it; report.awk escapes the summary
 # and the annotations.
-# Files follow "--", so a name that begins with "-" is no option.
+# Files follow "--", so a name that begins with "-" is not an option.
 set -eu
 here=$(dirname "$0")
 new_line='
@@ -71,7 +71,7 @@ unset IFS
 code=0
 "$INPUT_PROGRAM" "$@" >"$work/answer" 2>"$work/errors" </dev/null || code=$?
 
-# Strings of JSON have no quote without a backslash, so this is no string.
+# In strings of JSON a quote follows a backslash, so this is outside of them.
 sed -n 's/.*"total":{\([^}]*\)}.*/\1/p' "$work/answer" | tr , "$new_line" \
     >"$work/totals"
 # total NAME: its digits.
