@@ -45,10 +45,11 @@
  * mf_options.threads = 1 forbids any, and mf_options.run takes the program's.
  *
  * The process: the library keeps no state but what is the same for all, a mutex
- * for the start of threads, whether the processor converts halves, and the
- * library libgcc_s, which is loaded before the first thread and stays.  It
- * reads no environment variable, depends on no locale, and handles no signal;
- * OpenMP's own library reads OMP_NUM_THREADS and the like when it is loaded.
+ * for the start of threads, whether the processor converts halves and computes
+ * SHA, and the library libgcc_s, which is loaded before the first thread and
+ * stays.  It reads no environment variable, depends on no locale, and handles
+ * no signal; OpenMP's own library reads OMP_NUM_THREADS and the like when it is
+ * loaded.
  * After fork both processes may use the library and what was opened, but no env
  * in both at once where they write a file; if another thread was in a call when
  * the process forked, the child should only call exec or _exit.

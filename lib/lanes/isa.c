@@ -7,7 +7,6 @@
 #include <string.h>
 #if defined(MF_X86_64)
 #include <cpuid.h>
-#include <stdatomic.h>
 #endif
 
 #include "lib/base/heap.h"
@@ -36,21 +35,33 @@ LANE(mf_range)
 LANE(mf_xxh3_add)
 LANE(mf_product)
 
-#if defined(MF_X86_64)
-/* Conversion of halves: every processor with AVX2 has it, but no rule says so.
- * clang's __builtin_cpu_supports does not know its name.  A virtual machine
- * takes many microseconds for the answer, so it is asked once. */
-static bool has_f16c(void)
+bool mf_isa_ask(atomic_int *answer, bool (*ask)(void))
 {
-    static atomic_int answer; /* 1: no, 2: yes */
-    int known = atomic_load_explicit(&answer, memory_order_relaxed);
-    unsigned a, b, c, d;
+    enum { NO = 1, YES };
+    int known = atomic_load_explicit(answer, memory_order_relaxed);
 
     if (known == 0) {
-        known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1;
-        atomic_store_explicit(&answer, known, memory_order_relaxed);
+        known = ask() ? YES : NO;
+        atomic_store_explicit(answer, known, memory_order_relaxed);
     }
-    return known == 2;
+    return known == YES;
+}
+
+#if defined(MF_X86_64)
+/* Conversion of halves: every processor with AVX2 has it, but no rule says so.
+ * clang's __builtin_cpu_supports does not know its name. */
+static bool processor_has_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+static bool has_f16c(void)
+{
+    static atomic_int answer;
+
+    return mf_isa_ask(&answer, processor_has_f16c);
 }
 #endif
 

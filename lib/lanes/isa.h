@@ -14,6 +14,8 @@
 #ifndef MF_LIB_ISA_H
 #define MF_LIB_ISA_H
 
+#include <stdatomic.h>
+
 #include "lib/base/error.h"
 
 /* Not on Windows, where gcc may put 32 bytes of AVX on a stack that it aligns
@@ -101,6 +103,10 @@ extern const struct mf_isa mf_isas[];
 
 /* True where this processor has it. */
 bool mf_isa_runs(const struct mf_isa *isa);
+
+/* What ask finds out about this processor.  A virtual machine takes many
+ * microseconds for that, so it is asked once; answer is 0 before. */
+bool mf_isa_ask(atomic_int *answer, bool (*ask)(void));
 
 /* The best that this processor runs, or the one that mf_options.isa names; NULL
  * after mf_fail where that is unknown or does not run here. */

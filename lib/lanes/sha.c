@@ -7,7 +7,6 @@
 #include "lib/lanes/isa.h"
 #if defined(MF_X86_64)
 #include <cpuid.h>
-#include <stdatomic.h>
 #endif
 
 const uint32_t mf_sha256_constants[64] = {
@@ -157,18 +156,11 @@ static bool processor_has_sha(void)
            (b & bit_SHA);
 }
 
-/* A virtual machine takes many microseconds for the answer, so it is asked
- * once. */
 bool mf_sha_has_instructions(void)
 {
-    static atomic_int answer; /* 1: no, 2: yes */
-    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    static atomic_int answer;
 
-    if (known == 0) {
-        known = processor_has_sha() ? 2 : 1;
-        atomic_store_explicit(&answer, known, memory_order_relaxed);
-    }
-    return known == 2;
+    return mf_isa_ask(&answer, processor_has_sha);
 }
 
 #define BEST(name) (mf_sha_has_instructions() ? name##_x86 : name##_portable)
