@@ -453,6 +453,13 @@ static void null_mf_meta_at(void)
     assert_false(mf_meta_at(model, 0, NULL));
 }
 
+static void null_mf_metas_at(void)
+{
+    assert_int_equal(mf_metas_at(NULL, 0, 1, &meta), 0);
+    assert_int_equal(mf_metas_at(model, 0, 1, NULL), 0);
+    assert_int_equal(mf_metas_at(model, SIZE_MAX, SIZE_MAX, &meta), 0);
+}
+
 static void null_mf_meta_find(void)
 {
     assert_false(mf_meta_find(NULL, "a", 1, &meta, NULL));
@@ -639,6 +646,12 @@ static void null_mf_status_name(void)
     assert_non_null(mf_status_name(MF_OK));
 }
 
+static void null_mf_shard_fd(void)
+{
+    assert_int_equal(mf_shard_fd(NULL, 0), -1);
+    assert_true(mf_shard_fd(model, 0) >= 0);
+}
+
 static void null_mf_tensor_at(void)
 {
     assert_false(mf_tensor_at(NULL, 0, &tensor));
@@ -696,6 +709,13 @@ static void null_mf_column_chunk_sort(void)
 static void null_mf_encoding_name(void)
 {
     assert_null(mf_encoding_name(NULL, 0));
+}
+
+static void null_mf_tensors_at(void)
+{
+    assert_int_equal(mf_tensors_at(NULL, 0, 1, &tensor), 0);
+    assert_int_equal(mf_tensors_at(model, 0, 1, NULL), 0);
+    assert_int_equal(mf_tensors_at(model, SIZE_MAX, SIZE_MAX, &tensor), 0);
 }
 
 static void null_mf_tensor_by_offset(void)
@@ -1016,6 +1036,7 @@ static const struct {
     { "mf_kernel_find", null_mf_kernel_find },
     { "mf_meta_at", null_mf_meta_at },
     { "mf_meta_find", null_mf_meta_find },
+    { "mf_metas_at", null_mf_metas_at },
     { "mf_missing_at", null_mf_missing_at },
     { "mf_mix_at", null_mf_mix_at },
     { "mf_mix_name", null_mf_mix_name },
@@ -1065,6 +1086,7 @@ static const struct {
     { "mf_rule_skipped", null_mf_rule_skipped },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
+    { "mf_shard_fd", null_mf_shard_fd },
     { "mf_shard_path", null_mf_shard_path },
     { "mf_status_name", null_mf_status_name },
     { "mf_storage_at", null_mf_storage_at },
@@ -1083,6 +1105,7 @@ static const struct {
     { "mf_tensor_shape", null_mf_tensor_shape },
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensor_stats", null_mf_tensor_stats },
+    { "mf_tensors_at", null_mf_tensors_at },
     { "mf_type_at", null_mf_type_at },
     { "mf_type_find", null_mf_type_find },
     { "mf_type_in", null_mf_type_in },
