@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of numpy to blocks of quantized numbers, and back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from . import _abi
+from ._arrays import address, numpy
+from ._env import Env
+from ._library import count, lib, word
+
+_envs: dict[tuple[int, str | None], Env] = {}
+
+
+def _env(threads: int | None, isa: str | None) -> Env:
+    """One for each number of threads: tables of the codecs are kept in it."""
+    key = (count("threads", threads, 2**31 - 1), isa)
+    if key not in _envs:
+        _envs[key] = Env(threads=threads, isa=isa)
+    return _envs[key]
+
+
+def _kernel(name: str, isa: str | None) -> Any:
+    out = _abi.mf_kernel()
+    if not isinstance(name, str):
+        raise TypeError(f"a type is a str such as 'q4_k', not {name!r}")
+    if not lib.mf_kernel_find(word(name.lower()), word(isa), ctypes.byref(out)):
+        raise ValueError(f"{name!r} has no codec" + (f" for {isa}" if isa else ""))
+    return out
+
+
+def _bytes_of(kernel: Any, columns: int) -> int:
+    size: int = kernel.prefix + columns // kernel.block * kernel.size
+    return size
+
+
+def quantize_array(
+    array: Any,
+    type: str,
+    weights: Any = None,
+    *,
+    threads: int | None = None,
+    isa: str | None = None,
+) -> Any:
+    """Encodes the rows of an array of float32 in a type of tensors.
+
+    Gives an array of uint8 whose last dimension is a row's bytes, as
+    llama-quantize makes them of a row.  The last dimension of the input has to
+    be whole blocks.  weights: the importance of each column, which every row
+    shares.  Python's lock is let go of meanwhile; threads: None: one for each
+    processor, if there is work for them.
+
+    >>> import modelfile, numpy
+    >>> modelfile.quantize_array(numpy.ones((2, 64), "float32"), "q8_0").shape
+    (2, 68)
+    """
+    np = numpy()
+    kernel = _kernel(type, isa)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected an array of numpy, not {array.__class__.__name__}")
+    if array.dtype != np.float32:
+        raise TypeError(f"expected float32, not {array.dtype}: astype('float32')")
+    if not array.ndim:
+        raise ValueError("a scalar has no rows")
+    columns = array.shape[-1]
+    if columns % kernel.block:
+        raise ValueError(
+            f"rows have {columns} numbers, which is no multiple of the "
+            f"{kernel.block} of a block of {string_of(kernel)}"
+        )
+    needed = ctypes.c_bool()
+    if not lib.mf_kernel_encodes(ctypes.byref(kernel), ctypes.byref(needed)):
+        raise ValueError(f"{string_of(kernel)} can only be decoded")
+    if weights is None and needed.value:
+        raise ValueError(f"{string_of(kernel)} needs weights")
+    if weights is not None:
+        weights = np.ascontiguousarray(weights, np.float32)
+        if weights.shape != (columns,):
+            raise ValueError(f"weights have to be {columns} numbers")
+    array = np.ascontiguousarray(array)
+    if kernel.prefix:  # one for the tensor
+        rows, columns, lead = 1, array.size, ()
+    else:
+        rows, lead = array.size // columns if columns else 0, array.shape[:-1]
+    out = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
+    if array.size:
+        env = _env(threads, isa)
+        env.call(
+            *(lib.mf_env_encode_rows, env.handle, ctypes.byref(kernel)),
+            *(address(array), rows, columns),
+            *(None if weights is None else address(weights), address(out)),
+        )
+    return out
+
+
+def string_of(kernel: Any) -> str:
+    name: bytes = kernel.type
+    return name.decode()
+
+
+def dequantize_array(
+    data: Any,
+    type: str,
+    shape: Sequence[int] | None = None,
+    *,
+    threads: int | None = None,
+    isa: str | None = None,
+) -> Any:
+    """Decodes blocks to an array of float32.
+
+    data: bytes, or an array of uint8.  shape: of the numbers; None: that of the
+    array, whose last dimension is a row's bytes.
+
+    >>> import modelfile, numpy
+    >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
+    >>> b = modelfile.dequantize_array(modelfile.quantize_array(a, "q8_0"), "q8_0")
+    >>> bool(abs(a - b).max() < 0.005)
+    True
+    """
+    np = numpy()
+    kernel = _kernel(type, isa)
+    if isinstance(data, np.ndarray):
+        if data.dtype != np.uint8:
+            raise TypeError(f"expected bytes or uint8, not {data.dtype}")
+        data = np.ascontiguousarray(data)
+    else:
+        data = np.frombuffer(data, np.uint8)
+    if shape is None:
+        shape = _shape(data, kernel)
+    else:
+        shape = tuple(count("shape", each) for each in shape)
+    columns = shape[-1] if shape else 1
+    size = 1
+    for each in shape:
+        size *= each
+    if kernel.prefix:
+        columns = size
+    if columns % kernel.block:
+        raise ValueError(
+            f"rows of {columns} numbers are no multiple of the {kernel.block} of a "
+            f"block of {string_of(kernel)}"
+        )
+    rows = size // columns if columns else 0
+    if data.size != rows * _bytes_of(kernel, columns) and size:
+        raise ValueError(
+            f"{shape} numbers of {string_of(kernel)} are "
+            f"{rows * _bytes_of(kernel, columns)} bytes, and there are {data.size}"
+        )
+    out = np.empty(shape, np.float32)
+    if size:
+        env = _env(threads, isa)
+        env.call(
+            *(lib.mf_env_decode_rows, env.handle, ctypes.byref(kernel)),
+            *(address(data), rows, columns, address(out)),
+        )
+    return out
+
+
+def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
+    """Of the numbers in an array of blocks."""
+    if not data.ndim:
+        raise ValueError("a scalar has no blocks")
+    row = data.shape[-1] - kernel.prefix
+    if row < 0 or row % kernel.size:
+        raise ValueError(
+            f"rows of {data.shape[-1]} bytes are no multiple of the {kernel.size} of a "
+            f"block of {string_of(kernel)}"
+        )
+    return (*data.shape[:-1], row // kernel.size * kernel.block)
