@@ -493,6 +493,62 @@ $(STATIC)/modelfile: $(STATIC)/objects.a
 
 static: $(STATIC)/modelfile ## one program that needs no other file: build/static/modelfile
 
+# ---- Python's package
+
+# $(PACKAGE) is what Python imports: links to the sources, which need no make when
+# they are edited, and what is made.  A wheel has the same.
+PYTHON3  ?= python3
+PACKAGE  := $(BUILD)/python/modelfile
+MODULES  := $(patsubst python/src/modelfile/%,%,$(filter %.py %.pyi %/py.typed,$(wildcard \
+              python/src/modelfile/* python/src/modelfile/*/*)))
+# Without PACKS, any glibc can load it, and without symbols it is small.
+WHEEL_LINK = $(filter-out $(PACKS),$(LINK)) -s
+# A shared library cannot have the archive of OpenMP in it, the code of which has
+# one place in memory.  So it takes the shared one along, as wheels do, under a
+# name of its own: a process may have loaded another version under the usual one.
+GOMP     := $(if $(THREADS),$(realpath $(shell $(CC) -print-file-name=libgomp.so)))
+OWN_GOMP := $(if $(GOMP),$(PACKAGE)/mf-gomp.so.1)
+WHEEL_THREADS = $(if $(GOMP),$(OWN_GOMP) -lpthread -Wl$(COMMA)-rpath$(COMMA)'$$ORIGIN',$(THREADS))
+
+$(PACKAGE)/.links: FORCE
+	@mkdir -p $(@D)
+	@echo "$(CURDIR) $(MODULES)" | cmp -s - $@ || { \
+	    find $(@D) -type l -exec rm {} + && \
+	    for file in $(MODULES); do \
+	        mkdir -p "$$(dirname $(@D)/$$file)" && \
+	        ln -s $(CURDIR)/python/src/modelfile/$$file $(@D)/$$file || exit; \
+	    done && echo "$(CURDIR) $(MODULES)" >$@; }
+
+$(PACKAGE)/_abi.py: lib/modelfile.h python/abi.py
+	@mkdir -p $(@D)
+	$(call say,MAKE,$@)
+	$(Q)$(PYTHON3) python/abi.py lib/modelfile.h $@
+
+$(OWN_GOMP): $(GOMP)
+	@mkdir -p $(@D)
+	@LC_ALL=C sed 's/libgomp\.so\.1/mf-gomp.so.1/' $< >$@
+
+$(PACKAGE)/libmodelfile.so: $(LIB_OBJ) $(OUT)/modelfile.map $(OWN_GOMP)
+	$(call say,LINK,$@)
+	$(Q)$(WHEEL_LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $(SECTIONS) \
+	    -Wl,--version-script=$(OUT)/modelfile.map $(LIB_OBJ) $(SHAREDZ) -lm $(LIBDL) $(WHEEL_THREADS) -o $@
+
+$(BUILD)/wheel/modelfile: $(CLI_OBJ) $(OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(WHEEL_LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
+
+.PHONY: python wheel-parts wheel sdist
+python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
+
+wheel-parts: python $(BUILD)/wheel/modelfile
+
+wheel: wheel-parts ## Python's wheel for this system, in $(BUILD)/dist
+	@$(PYTHON3) python/backend.py wheel $(BUILD) $(BUILD)/dist
+
+sdist: ## the sources, as pip installs them, in $(BUILD)/dist
+	@$(PYTHON3) python/backend.py sdist $(BUILD) $(BUILD)/dist
+
 # ---- fixtures
 
 # Small models, written by a program for the machine that builds and for all
