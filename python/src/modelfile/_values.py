@@ -274,15 +274,15 @@ def value(model: Any, index: int, meta: Any) -> Value:
 
 
 def _f32_keeps(value: float) -> bool:
-    """Whether the digits that an f32 has are all that the number is written
-    with, so that it is the same one to whoever reads either."""
+    """Whether an f32 is the same number, or one that is written with the same
+    digits: 0.1 is not exactly either's, but means the same in both."""
     try:
         rounded = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
         return False
-    return any(float(f"{rounded:.{digits}g}") == value for digits in range(6, 10)) or (
-        value != value
-    )
+    if rounded == value or value != value:
+        return True
+    return any(float(f"{rounded:.{digits}g}") == value for digits in range(6, 10))
 
 
 def _scalar_type(value: Any) -> str:
