@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import weakref
 from typing import Any, Callable, Optional
 
 from . import _abi
-from ._errors import Error, from_struct
+from ._errors import Error, LimitError, OutOfMemoryError, from_struct
 from ._library import count, lib, sized, text, word
 
 #: called with the bytes that are done, those there are, and the tensor in work;
@@ -28,6 +29,8 @@ _all: weakref.WeakSet[Env] = weakref.WeakSet()
 
 def _after_fork() -> None:
     """Another thread of the parent may have had a lock, and is not here."""
+    global _unraisable_lock
+    _unraisable_lock = threading.Lock()
     for env in list(_all):
         env.lock = threading.RLock()
 
@@ -36,31 +39,65 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class _Watch:
-    """What is told of a call, and the exception that ended it."""
+class Guard:
+    """A function that the library calls.  What it raises cannot pass through the
+    library: the call is stopped where it can be, and raises it at its end."""
 
-    __slots__ = ("progress", "error")
+    __slots__ = ("function", "box", "failed")
 
-    def __init__(self) -> None:
-        self.progress: Progress | None = None
-        self.error: BaseException | None = None
+    def __init__(self, function: Callable[..., Any], box: list[Any], failed: Any) -> None:
+        self.function = function
+        self.box = box  # where the exception goes
+        self.failed = failed  # what the library gets then
 
-    def asked(self, _user: Any, progress: Any) -> bool:
-        # An exception must not leave a callback: it goes on after the call.
+    def __call__(self, *arguments: Any) -> Any:
         try:
-            if self.progress is None:
-                return True
-            now = progress.contents
-            if not now.total:
-                return True
-            return self.progress(now.done, now.total, text(now.tensor)) is not False
+            return self.function(*arguments)
         except BaseException as error:
-            self.error = error
+            self.box.append(error)
+            return self.failed
+
+
+# A signal's exception, such as KeyboardInterrupt, is raised when a guard begins
+# and before its "try", and Python gives it to this hook.
+_unraisable_lock = threading.Lock()
+_hooks: list[Any] = []  # one for each call that runs; the first is Python's
+
+
+def _unraisable(found: Any) -> None:
+    if isinstance(found.object, Guard):
+        found.object.box.append(found.exc_value)
+    else:
+        _hooks[0](found)
+
+
+def _hook() -> None:
+    with _unraisable_lock:
+        _hooks.append(sys.unraisablehook)
+        sys.unraisablehook = _unraisable
+
+
+def _unhook() -> None:
+    with _unraisable_lock:
+        before = _hooks.pop()
+        if not _hooks and sys.unraisablehook is _unraisable:
+            sys.unraisablehook = before
+
+
+def _asker(box: list[Any], told: list[Progress]) -> Callable[..., bool]:
+    def asked(_user: Any, progress: Any) -> bool:
+        if box:
             return False
+        now = progress.contents
+        if not told or not now.total:
+            return True
+        return told[0](now.done, now.total, text(now.tensor)) is not False
+
+    return asked
 
 
 class Env:
-    __slots__ = ("handle", "lock", "source", "_watch", "_ask", "__weakref__")
+    __slots__ = ("handle", "lock", "box", "progress", "busy", "_ask", "__weakref__")
 
     def __init__(
         self,
@@ -72,9 +109,12 @@ class Env:
     ) -> None:
         self.handle: int | None = None
         self.lock = threading.RLock()
-        self.source: Any = None  # of a program's own bytes
-        self._watch = _Watch()
-        self._ask = _ASK(self._watch.asked)
+        self.busy = False
+        #: exceptions of functions that the library called
+        self.box: list[BaseException] = []
+        #: what is told how far the call is; it must not refer to the env
+        self.progress: list[Progress] = []
+        self._ask = _ASK(Guard(_asker(self.box, self.progress), self.box, False))
         options = sized(
             _abi.mf_options,
             heap_limit=count("heap_limit", heap_limit, ctypes.c_size_t(-1).value),
@@ -85,7 +125,8 @@ class Env:
         )
         self.handle = lib.mf_env_new(ctypes.byref(options))
         if not self.handle:
-            raise MemoryError("no memory for an environment of the library")
+            kind = LimitError if heap_limit else OutOfMemoryError
+            raise kind("there is no memory for an environment of the library")
         _all.add(self)
 
     def __del__(self) -> None:
@@ -93,29 +134,38 @@ class Env:
             lib.mf_env_free(self.handle)
             self.handle = None
 
+    def guard(self, kind: Any, function: Callable[..., Any], failed: Any = None) -> Any:
+        """A function for the library, of a type of _abi."""
+        return kind(Guard(function, self.box, failed))
+
     def error(self, status: int) -> Error:
         return from_struct(status, lib.mf_env_error(self.handle).contents)
 
     def check(self, status: int) -> None:
         """Raises what a call with the lock ended with."""
-        if status == _abi.MF_OK:
-            return
-        error, self._watch.error = self._watch.error, None
-        if error is not None:
-            raise error
-        if self.source is not None:
-            self.source.raise_own()
-        raise self.error(status)
+        if self.box:
+            raise self.box[0]
+        if status != _abi.MF_OK:
+            raise self.error(status)
 
-    def call(self, function: Any, *arguments: Any, progress: Progress | None = None) -> None:
+    def call(
+        self, function: Any, *arguments: Any, progress: Progress | None = None
+    ) -> None:
         """A call that can fail; raises what it ended with."""
         with self.lock:
-            self._watch.error = None
-            self._watch.progress = progress
+            if self.busy:  # the lock lets the thread in that has it
+                raise RuntimeError("a progress function cannot use the same model")
+            self.busy = True
+            self.box.clear()
+            self.progress[:] = [] if progress is None else [progress]
+            _hook()
             try:
                 self.check(function(*arguments))
             finally:
-                self._watch.progress = None
+                _unhook()
+                self.busy = False
+                self.progress.clear()
+                self.box.clear()
 
     @property
     def heap(self) -> Any:

@@ -495,10 +495,10 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
         label = utf8(name or f"descriptor {file}")
         env.call(lib.mf_model_open_fd, env.handle, label, file, *rest)
         return Model(env, cast(int, handle.value))
-    from ._source import Source
+    from ._source import source_of
 
-    source = Source(file, name)
-    source.call(env, lib.mf_model_open_source, *rest)
+    source = source_of(env, file, name)
+    env.call(lib.mf_model_open_source, env.handle, ctypes.byref(source), *rest)
     return Model(env, cast(int, handle.value), source)
 
 

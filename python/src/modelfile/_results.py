@@ -14,7 +14,7 @@ from ._library import lib, string, text
 T = TypeVar("T")
 
 
-def take(kind: type[T], found: Any, **other: Any) -> T:
+def take(kind: type[T], found: Any, /, **other: Any) -> T:
     """A dataclass from a struct: members of the same name, or those given."""
     members = {}
     for each in dataclasses.fields(kind):  # type: ignore[arg-type]

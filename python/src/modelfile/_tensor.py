@@ -134,6 +134,7 @@ class Tensor:
 
     def tobytes(self) -> bytes:
         """A copy of its bytes."""
+        self._usable()
         out = bytearray(self.nbytes)
         self.read_into(out)
         return bytes(out)

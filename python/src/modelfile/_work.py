@@ -226,18 +226,15 @@ def _planned(found: Any) -> PlannedTensor:
     )
 
 
-def _collect(into: list[PlannedTensor], problem: list[BaseException]) -> Any:
+def _collect(env: Env, into: list[PlannedTensor]) -> Any:
     """A function that lists a struct mf_quantize_plan."""
 
     def planned(_user: Any, plan: int) -> None:
-        try:
-            row = _abi.mf_quantized_tensor()
-            while lib.mf_quantize_plan_at(plan, len(into), ctypes.byref(row)):
-                into.append(_planned(row))
-        except BaseException as error:
-            problem.append(error)
+        row = _abi.mf_quantized_tensor()
+        while lib.mf_quantize_plan_at(plan, len(into), ctypes.byref(row)):
+            into.append(_planned(row))
 
-    return _fields(_abi.mf_quantize_options, "planned")(planned)
+    return env.guard(_fields(_abi.mf_quantize_options, "planned"), planned)
 
 
 def _words(values: Iterable[str]) -> Any:
@@ -291,10 +288,10 @@ def quantize(
     also measures the error.  dry_run: says what would be written.
 
     >>> import modelfile
-    >>> q = modelfile.quantize("fixtures/good-base.gguf", "out.gguf", "Q8_0",
-    ...                        dry_run=True)
-    >>> q.changed, q.types["q8_0"].tensors
-    (15, 15)
+    >>> q = modelfile.quantize("fixtures/good-llama.gguf", "out.gguf", "Q5_0",
+    ...                        allow_requantize=True, dry_run=True)
+    >>> q.changed, q.types["q5_0"].tensors
+    (16, 16)
     """
     with _opened(
         source,
@@ -315,8 +312,7 @@ def quantize(
         )
         edits = _changes(model, metadata)
         tensors: list[PlannedTensor] = []
-        problem: list[BaseException] = []
-        planned = _collect(tensors, problem)
+        planned = _collect(model.env, tensors)
         options = sized(
             _abi.mf_quantize_options,
             type=word(type),
@@ -357,8 +353,6 @@ def quantize(
                 *(ctypes.byref(options), ctypes.byref(how), ctypes.byref(out)),
                 progress=reported,
             )
-        if problem:
-            raise problem[0]
         return take(
             Quantized,
             out,
@@ -415,24 +409,18 @@ def merge_imatrix(
 def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
     """What an importance matrix has for the tensors of a model."""
     rows: list[ImatrixTensor] = []
-    problem: list[BaseException] = []
 
     def each(_user: Any, row: Any) -> None:
-        try:
-            found = row.contents
-            rows.append(take(ImatrixTensor, found, cover=_COVER[found.cover]))
-        except BaseException as error:
-            problem.append(error)
+        found = row.contents
+        rows.append(take(ImatrixTensor, found, cover=_COVER[found.cover]))
 
     with _opened(model) as opened:
         out = _abi.mf_imatrix_coverage()
         kind = _abi.FUNCTIONS["mf_model_imatrix_coverage"][1][2]
         opened.env.call(
             *(lib.mf_model_imatrix_coverage, opened.handle, path(imatrix)),
-            *(kind(each), None, ctypes.byref(out)),
+            *(opened.env.guard(kind, each), None, ctypes.byref(out)),
         )
-    if problem:
-        raise problem[0]
     return take(ImatrixCoverage, out, tensors=tuple(rows), quantized=out.tensors)
 
 
@@ -506,7 +494,6 @@ def diff(
     []
     """
     found: list[Difference] = []
-    problem: list[BaseException] = []
     limit = size("max_memory", max_memory or 0)
     first, second = _shared_env(
         a, b, threads=threads, heap_limit=limit, allow_missing=allow_missing
@@ -514,23 +501,18 @@ def diff(
     with first, second:
 
         def each(_user: Any, row: Any) -> None:
-            try:
-                row = row.contents
-                names = _tensor_at if row.is_tensor else _key_at
-                found.append(_difference(row, first, second, names))
-            except BaseException as error:
-                problem.append(error)
+            row = row.contents
+            names = _tensor_at if row.is_tensor else _key_at
+            found.append(_difference(row, first, second, names))
 
         options = sized(_abi.mf_diff_options, no_data=not data, values=values)
         kind = _abi.FUNCTIONS["mf_model_diff"][1][3]
         with shown(progress, "diff") as report:
             first.env.call(
                 *(lib.mf_model_diff, first.handle, second.handle),
-                *(ctypes.byref(options), kind(each), None),
+                *(ctypes.byref(options), first.env.guard(kind, each), None),
                 progress=report,
             )
-    if problem:
-        raise problem[0]
     return found
 
 
@@ -560,7 +542,6 @@ def verify(
     statement: where to write an in-toto statement about it."""
     tensors: list[VerifiedTensor] = []
     keys: list[VerifiedKey] = []
-    problem: list[BaseException] = []
     words = {
         _abi.MF_ONLY_A: "only_source",
         _abi.MF_ONLY_B: "only_model",
@@ -568,41 +549,33 @@ def verify(
     }
 
     def tensor(_user: Any, row: Any) -> None:
-        try:
-            tensors.append(_verified(row.contents))
-        except BaseException as error:
-            problem.append(error)
+        tensors.append(_verified(row.contents))
 
     def key(_user: Any, row: Any) -> None:
-        try:
-            found = row.contents
-            keys.append(VerifiedKey(text(found.key), words[found.what]))
-        except BaseException as error:
-            problem.append(error)
+        found = row.contents
+        keys.append(VerifiedKey(text(found.key), words[found.what]))
 
-    kind = _abi.mf_verify_options
+    limit = size("max_memory", max_memory or 0)
+    first, second = _shared_env(
+        model, source, threads=threads, heap_limit=limit, allow_missing=allow_missing
+    )
+    kind, guard = _abi.mf_verify_options, first.env.guard
     options = sized(
         kind,
         imatrix=_paths(imatrix),
         strict=strict,
         replace=replace,
         statement=_paths(statement),
-        tensor=_fields(kind, "tensor")(tensor),
-        key=_fields(kind, "key")(key),
+        tensor=guard(_fields(kind, "tensor"), tensor),
+        key=guard(_fields(kind, "key"), key),
     )
     out = _abi.mf_verify_result()
-    limit = size("max_memory", max_memory or 0)
-    first, second = _shared_env(
-        model, source, threads=threads, heap_limit=limit, allow_missing=allow_missing
-    )
     with first, second, shown(progress, "verify") as report:
         first.env.call(
             *(lib.mf_verify, first.handle, second.handle),
             *(ctypes.byref(options), ctypes.byref(out)),
             progress=report,
         )
-    if problem:
-        raise problem[0]
     return Verification(out.follows, out.stated, tuple(keys), tuple(tensors))
 
 
