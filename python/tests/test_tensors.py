@@ -389,7 +389,7 @@ class Codecs(unittest.TestCase):
             (TypeError, lambda: modelfile.quantize_array(rows, 8)),
             (ValueError, lambda: modelfile.quantize_array(rows, "q9_9")),
             (ValueError, lambda: modelfile.quantize_array(rows[:, :33], "q8_0")),
-            (ValueError, lambda: modelfile.quantize_array(rows[0, 0].reshape(()), "q8_0")),
+            (ValueError, lambda: modelfile.quantize_array(numpy.array(1, "f4"), "q8_0")),
             (ValueError, lambda: modelfile.quantize_array(self.rows(2, 256), "iq2_xxs")),
             (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", rows[0, :3])),
             (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", isa="mmx")),

@@ -59,14 +59,15 @@ class Guard:
 
 
 # A signal's exception, such as KeyboardInterrupt, is raised when a guard begins
-# and before its "try", and Python gives it to this hook.
+# and before its "try": Python gives it to this hook.
 _unraisable_lock = threading.Lock()
 _hooks: list[Any] = []  # one for each call that runs; the first is Python's
 
 
 def _unraisable(found: Any) -> None:
-    if isinstance(found.object, Guard):
-        found.object.box.append(found.exc_value)
+    where = found.exc_traceback
+    if where is not None and where.tb_frame.f_code is Guard.__call__.__code__:
+        where.tb_frame.f_locals["self"].box.append(found.exc_value)
     else:
         _hooks[0](found)
 
@@ -91,7 +92,10 @@ def _asker(box: list[Any], told: list[Progress]) -> Callable[..., bool]:
         now = progress.contents
         if not told or not now.total:
             return True
-        return told[0](now.done, now.total, text(now.tensor)) is not False
+        if told[0](now.done, now.total, text(now.tensor)) is False:
+            told.append(told[0])  # it has asked to stop
+            return False
+        return True
 
     return asked
 
@@ -145,6 +149,8 @@ class Env:
         """Raises what a call with the lock ended with."""
         if self.box:
             raise self.box[0]
+        if status == _abi.MF_ERR_STOPPED and len(self.progress) < 2:
+            raise KeyboardInterrupt  # another hook than ours has had it
         if status != _abi.MF_OK:
             raise self.error(status)
 
