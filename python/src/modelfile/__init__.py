@@ -12,9 +12,10 @@ Nothing but Python is needed; arrays need numpy, or torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._abi import MF_VERSION_STRING as __version__
     from ._arrays import BitsWarning
     from ._codecs import dequantize_array, quantize_array

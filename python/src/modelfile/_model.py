@@ -370,7 +370,7 @@ class Model:
         out = (ctypes.c_uint8 * _abi.MF_DIGEST_MAX)()
         with shown(progress, "hash") as report:
             digests = self._digests(kind, size, report)
-            line = _abi.FUNCTIONS["mf_model_hash"][1][4]()
+            line = _abi.function("mf_model_hash")[1][4]()
             self.env.call(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
         return bytes(out[:size]).hex()
 

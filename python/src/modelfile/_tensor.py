@@ -6,11 +6,13 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _abi, _arrays
 from ._library import lib, text, utf8
-from ._results import Stats, take
+
+if TYPE_CHECKING:
+    from ._results import Stats
 
 _CHUNK = 256  # tensors that are asked for at once
 #: of a struct mf_tensor where its name is, and the rest of it
@@ -264,7 +266,7 @@ class Tensor:
 
     def stats(self) -> Stats:
         """Minimum, maximum, mean and more of its numbers."""
-        return cast(Stats, self._model.stats([self.name])[self.name])
+        return cast("Stats", self._model.stats([self.name])[self.name])
 
     def export(self, path: Any, raw: bool = False, replace: bool = False) -> None:
         """Writes it to a file of numpy (.npy); raw: only its bytes."""
@@ -285,6 +287,7 @@ def _alignment(name: str) -> int:
 
 def stats_of(found: Any) -> Stats:
     """From a struct mf_tensor_stats."""
+    from ._results import Stats, take
     from ._values import number
 
     whole = found.kind not in (_abi.MF_VALUE_F64, _abi.MF_VALUE_F32)

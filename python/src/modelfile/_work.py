@@ -416,7 +416,7 @@ def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
 
     with _opened(model) as opened:
         out = _abi.mf_imatrix_coverage()
-        kind = _abi.FUNCTIONS["mf_model_imatrix_coverage"][1][2]
+        kind = _abi.function("mf_model_imatrix_coverage")[1][2]
         opened.env.call(
             *(lib.mf_model_imatrix_coverage, opened.handle, path(imatrix)),
             *(opened.env.guard(kind, each), None, ctypes.byref(out)),
@@ -506,7 +506,7 @@ def diff(
             found.append(_difference(row, first, second, names))
 
         options = sized(_abi.mf_diff_options, no_data=not data, values=values)
-        kind = _abi.FUNCTIONS["mf_model_diff"][1][3]
+        kind = _abi.function("mf_model_diff")[1][3]
         with shown(progress, "diff") as report:
             first.env.call(
                 *(lib.mf_model_diff, first.handle, second.handle),
