@@ -69,7 +69,7 @@ def _small(name: str, warn: bool) -> Any:
                 f"the array has the bits of {name} as {bits}: numpy has no such "
                 "type without ml_dtypes (pip install ml_dtypes)",
                 BitsWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return numpy().dtype(bits)
 

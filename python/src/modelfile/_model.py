@@ -300,6 +300,13 @@ class Model:
         return cast(int, self.info.error_count)
 
     @property
+    def findings_left_out(self) -> int:
+        """How many findings are not kept: see findings_max of open()."""
+        info = self.info
+        found = info.error_count + info.warning_count + info.note_count
+        return cast(int, found - len(self.findings))
+
+    @property
     def coverage(self) -> results.Coverage | None:
         """How much was checked by validate()."""
         from ._results import Coverage, take

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace as replaced
 from typing import Any, Union
 
 from . import _abi
@@ -353,6 +354,8 @@ def quantize(
                 *(ctypes.byref(options), ctypes.byref(how), ctypes.byref(out)),
                 progress=reported,
             )
+        if string(out.format) == "gguf":  # which has the fastest dimension first
+            tensors = [replaced(each, shape=each.shape[::-1]) for each in tensors]
         return take(
             Quantized,
             out,
