@@ -46,10 +46,10 @@ PY
 try() {
     interpreter=$1 program=$2
     shift 2
-    "$modelfile" info --quiet "$fixtures/good-llama.gguf" >"$dir/expected"
+    "$modelfile" tensors info --quiet "$fixtures/good-llama.gguf" >"$dir/expected"
     "$@" env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$path" "$interpreter" \
         -c "$(cat "$dir/try.py")" >"$dir/said" && grep -qx "$version" "$dir/said" &&
-        "$@" "$program" info --quiet /shared/good-llama.gguf | cmp - "$dir/expected"
+        "$@" "$program" tensors info --quiet /shared/good-llama.gguf | cmp - "$dir/expected"
 }
 try_both() { # NAME PYTHON PROGRAM
     check "$suite: $1" try "$2" "$3" inside
