@@ -507,7 +507,8 @@ WHEEL_LINK = $(filter-out $(PACKS),$(LINK)) -s
 # A shared library cannot have the archive of OpenMP in it, the code of which has
 # one place in memory.  So it takes the shared one along, as wheels do, under a
 # name of its own: a process may have loaded another version under the usual one.
-GOMP     := $(if $(THREADS),$(realpath $(shell $(CC) -print-file-name=libgomp.so)))
+GOMP     := $(if $(THREADS),$(realpath $(or $(wildcard $(patsubst %.a,%.so,$(filter %.a,$(LIBGOMP)))), \
+              $(shell $(CC) -print-file-name=libgomp.so))))
 OWN_GOMP := $(if $(GOMP),$(PACKAGE)/mf-gomp.so.1)
 WHEEL_THREADS = $(if $(GOMP),$(OWN_GOMP) -lpthread -Wl$(COMMA)-rpath$(COMMA)'$$ORIGIN',$(THREADS))
 
