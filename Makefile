@@ -14,6 +14,7 @@
 #     ZLIB=0                      without zlib: compressed archives are not read
 #     PORTABLE=1                  without the loops for AVX2 and AVX-512
 #     HOSTCC=cc                   compiles what make itself runs
+#     PYTHON3=python3             for make python, wheel and sdist
 #     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
