@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: types of tensors that numpy has
 PLAIN = {
@@ -57,7 +60,7 @@ def torch() -> Any:
     return _import("torch", "python3-torch", "a torch tensor")
 
 
-def _small(name: str, warn: bool) -> Any:
+def _small(name: str, warn: bool) -> np.dtype[Any]:
     its, bits = SMALL[name]
     try:
         import ml_dtypes
@@ -74,7 +77,7 @@ def _small(name: str, warn: bool) -> Any:
         return numpy().dtype(bits)
 
 
-def dtype(name: str, warn: bool = False) -> Any:
+def dtype(name: str, warn: bool = False) -> np.dtype[Any]:
     """numpy's type for one of tensors; of blocks uint8."""
     if name in PLAIN:
         return numpy().dtype(PLAIN[name])
@@ -116,7 +119,9 @@ def shape_of(shape: tuple[int, ...], name: str, nbytes: int) -> tuple[int, ...]:
     from ._tables import block_of
 
     block = block_of(name)
-    if block is None or shape[-1] % block[0] or shape[-1] // block[0] * block[1] * rows != nbytes:
+    if block is None or shape[-1] % block[0]:
+        return (nbytes,)
+    if shape[-1] // block[0] * block[1] * rows != nbytes:
         return (nbytes,)
     return (*shape[:-1], nbytes // rows)
 

@@ -13,7 +13,7 @@ from ._env import Env
 from ._library import count, lib, path, sized
 from ._model import Model
 from ._results import Edited, Recovered, take
-from ._values import Edits, Value, plain
+from ._values import Edits, plain
 
 _GONE = object()
 
@@ -90,7 +90,7 @@ class Edit:
         )
         self._handle = cast(int, handle.value)
         self.model = _Borrowed(self._env, lib.mf_editor_model(self._handle))
-        self.metadata: MutableMapping[str, Value] = EditedMetadata(self.model)
+        self.metadata: MutableMapping[str, Any] = EditedMetadata(self.model)
 
     def apply(self) -> Edited:
         """Makes the edit now, which can be done once."""

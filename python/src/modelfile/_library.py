@@ -113,6 +113,11 @@ def sized(kind: Any, **members: Any) -> Any:
     return kind(size=ctypes.sizeof(kind), **members)
 
 
+def member(kind: Any, name: str) -> Any:
+    """The type of a member of a struct, such as that of a function."""
+    return {each[0]: each[1] for each in kind._fields_}[name]
+
+
 def count(name: str, value: int | None, most: int = 2**64 - 1) -> int:
     """A number that cannot be below zero; None is 0, the default."""
     if value is None:

@@ -7,17 +7,26 @@ import ctypes
 import mmap
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Optional, cast
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, cast
 
 from . import _abi
 from ._env import Env, Progress
 from ._library import count, lib, path, sized, string, text, utf8
 from ._metadata import Metadata
 from ._tensor import Tensors, stats_of
-from ._values import Value, value
+from ._values import value
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from typing_extensions import Buffer, Literal
+
     from . import _results as results
+    from ._source import Seekable
+
+    Reader = Literal["spec", "llama.cpp", "transformers"]
+
+_Row = TypeVar("_Row")
 
 _SHARDS = {
     "auto": _abi.MF_SHARDS_AUTO,
@@ -62,7 +71,7 @@ class Model:
         self.format: str = string(info.format)  #: "gguf", "safetensors", ...
         self.variant: str = string(info.variant)  #: a dialect, or ""
         self.version: int = info.version  #: of the format
-        self.byte_order: str = "big" if info.byte_order else "little"
+        self.byte_order: Literal["little", "big"] = "big" if info.byte_order else "little"
 
     # ---- the handle
 
@@ -125,8 +134,10 @@ class Model:
 
         return self._all(lib.mf_shard_at, _abi.mf_shard, lambda row: take(Shard, row))
 
-    def _all(self, function: Any, kind: Any, make: Any) -> tuple[Any, ...]:
-        out = []
+    def _all(
+        self, function: Any, kind: Any, make: Callable[[Any], _Row]
+    ) -> tuple[_Row, ...]:
+        out: list[_Row] = []
         row = kind()
         with self.env.lock:
             while function(self.handle, len(out), ctypes.byref(row)):
@@ -185,14 +196,16 @@ class Model:
         """Tensors and members of the file that are not read, and why."""
         from ._results import Missing, take
 
-        return self._all(lib.mf_missing_at, _abi.mf_missed, lambda row: take(Missing, row))
+        return self._all(
+            lib.mf_missing_at, _abi.mf_missed, lambda row: take(Missing, row)
+        )
 
     @property
-    def facts(self) -> dict[str, Value]:
+    def facts(self) -> dict[str, Any]:
         """What people ask about a model, wherever its format keeps it:
         architecture, name, context_length and the like, as far as it is there.
         """
-        out: dict[str, Value] = {}
+        out: dict[str, Any] = {}
         meta, at = _abi.mf_meta(), ctypes.c_size_t()
         with self.env.lock:
             for fact in range(_abi.MF_FACT_COUNT):
@@ -244,9 +257,9 @@ class Model:
     @property
     def findings(self) -> list[results.Finding]:
         """What was found so far; validate() looks for more."""
-        from ._results import Finding, severity, string, take
+        from ._results import Finding, severity, take
 
-        def make(row: Any) -> Any:
+        def make(row: Any) -> results.Finding:
             subject = lib.mf_finding_subject(ctypes.byref(row))
             return take(
                 Finding,
@@ -263,7 +276,7 @@ class Model:
     def validate(
         self,
         data: bool = False,
-        readers: Iterable[str] = (),
+        readers: Reader | Iterable[Reader] = (),
         require_known: bool = False,
         progress: Progress | bool | None = None,
     ) -> list[results.Finding]:
@@ -279,7 +292,8 @@ class Model:
         from ._progress import shown
 
         wanted = 0
-        for name in [readers] if isinstance(readers, str) else readers:
+        listed: Iterable[str] = [readers] if isinstance(readers, str) else readers
+        for name in listed:
             wanted |= choice("readers", name, _READERS)
         options = sized(
             _abi.mf_validate_options,
@@ -371,7 +385,9 @@ class Model:
         with shown(progress, "hash") as report:
             digests = self._digests(kind, size, report)
             line = _abi.FUNCTIONS["mf_model_hash"][1][4]()
-            self.env.call(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
+            self.env.call(
+                *(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
+            )
         return bytes(out[:size]).hex()
 
     def _digest(self, function: Any, algorithm: str) -> str:
@@ -389,7 +405,7 @@ class Model:
         llama-gguf-hash has it."""
         return self._digest(lib.mf_model_hash_data, algorithm)
 
-    def uuid(self) -> Any:
+    def uuid(self) -> UUID:
         """The uuid.UUID of llama-gguf-hash."""
         import uuid
 
@@ -401,12 +417,15 @@ class Model:
         """Groups of tensors with equal bytes."""
         same = (ctypes.c_uint32 * len(self))()
         self.env.call(lib.mf_model_duplicates, self.handle, same)
-        names, groups = self.tensors.names(), {}
+        names = self.tensors.names()
+        groups: dict[int, list[str]] = {}
         for i, first in enumerate(same):
             groups.setdefault(first, []).append(names[i])
         return [group for group in groups.values() if len(group) > 1]
 
-    def imatrix_coverage(self, imatrix: str | os.PathLike[str]) -> Any:
+    def imatrix_coverage(
+        self, imatrix: str | os.PathLike[str]
+    ) -> results.ImatrixCoverage:
         """What an importance matrix has for the tensors."""
         from ._work import imatrix_coverage
 
@@ -441,9 +460,9 @@ _READERS = {
 
 
 def open(  # noqa: A001 # modelfile.open, as gzip.open
-    file: Any,
+    file: str | bytes | os.PathLike[Any] | int | Seekable,
     *,
-    shards: str = "auto",
+    shards: Literal["auto", "alone", "by_name"] = "auto",
     metadata_only: bool = False,
     tensors_only: bool = False,
     allow_missing: bool = False,
@@ -503,7 +522,7 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
 
 
 def open_memory(
-    data: Any,
+    data: Buffer,
     *,
     name: str = "memory",
     tensors_only: bool = False,

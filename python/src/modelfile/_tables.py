@@ -66,7 +66,7 @@ def rules() -> list[Rule]:
 
 def isas() -> list[str]:
     """Instruction sets that this processor has, the fastest last."""
-    out = []
+    out: list[str] = []
     while name := lib.mf_isa_at(len(out)):
         out.append(string(name))
     return out

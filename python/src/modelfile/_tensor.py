@@ -5,12 +5,22 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _abi, _arrays
 from ._library import lib, text, utf8
 from ._results import Stats, take
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    import numpy.typing as npt
+    import torch as pytorch
+    from typing_extensions import Buffer, Literal
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
 
 _CHUNK = 256  # tensors that are asked for at once
 #: of a struct mf_tensor where its name is, and the rest of it
@@ -75,7 +85,7 @@ class Tensor:
         return cast(str, self._model.shards[self.shard].path)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The type of numpy() as numpy has it; uint8 of blocks."""
         return _arrays.dtype(self.type)
 
@@ -107,13 +117,14 @@ class Tensor:
         whole = self._model.mapped(place.shard, private)
         if whole is None or place.data.offset + place.data.size > len(whole):
             return None
-        return memoryview(whole)[place.data.offset : place.data.offset + place.data.size]
+        first = place.data.offset
+        return memoryview(whole)[first : first + place.data.size]
 
     def _usable(self) -> None:
         if self.damaged:
             raise ValueError(f"{self.name!r} is damaged: see the model's findings")
 
-    def read_into(self, buffer: Any, offset: int = 0) -> int:
+    def read_into(self, buffer: Buffer, offset: int = 0) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
         They are those of a little-endian file without packing and strides."""
@@ -163,7 +174,7 @@ class Tensor:
         if not self.nbytes:
             self._model.check_open()
             return np.empty(shape, kind)
-        view = None if copy else self._map(private)
+        view: Any = None if copy else self._map(private)
         if view is None:
             if copy is False:
                 raise ValueError(
@@ -174,7 +185,7 @@ class Tensor:
             self.read_into(view)
         return np.frombuffer(view, kind).reshape(shape)
 
-    def numpy(self, copy: bool | None = None) -> Any:
+    def numpy(self, copy: bool | None = None) -> npt.NDArray[Any]:
         """An array of its numbers, or of its bytes where it is quantized: then
         the last dimension is that of a row's blocks.
 
@@ -187,7 +198,9 @@ class Tensor:
             out.flags.writeable = False
         return out
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(
+        self, dtype: Any = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
         out = self.numpy(copy)
         if dtype is None or out.dtype == dtype:
             return out
@@ -195,7 +208,7 @@ class Tensor:
             raise ValueError("another type needs a copy")
         return out.astype(dtype)
 
-    def torch(self) -> Any:
+    def torch(self) -> pytorch.Tensor:
         """A torch tensor of the same; its memory is a private view of the file
         where that can be: what is written there stays in this process."""
         torch = _arrays.torch()
@@ -242,14 +255,36 @@ class Tensor:
         with np.errstate(over="ignore"):
             return out.astype(kind)
 
-    def dequantize(self, dtype: Any = "float32") -> Any:
+    @overload
+    def dequantize(
+        self, dtype: Literal["float32"] = "float32"
+    ) -> npt.NDArray[np.float32]: ...
+    @overload
+    def dequantize(self, dtype: type[Scalar]) -> npt.NDArray[Scalar]: ...
+    @overload
+    def dequantize(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]: ...
+    def dequantize(self, dtype: Any = "float32") -> npt.NDArray[Any]:
         """All numbers as an array of float32, float64, float16, bfloat16 (with
         ml_dtypes) or int64 (of integers alone), whatever the tensor's type.
 
         float64 is exact; float32 is what convert() makes of them."""
         return self._decode(0, self.size, dtype).reshape(self.shape)
 
-    def rows(self, first: int, last: int, dtype: Any = "float32") -> Any:
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: Literal["float32"] = "float32"
+    ) -> npt.NDArray[np.float32]: ...
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: type[Scalar]
+    ) -> npt.NDArray[Scalar]: ...
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: npt.DTypeLike
+    ) -> npt.NDArray[Any]: ...
+    def rows(
+        self, first: int, last: int, dtype: Any = "float32"
+    ) -> npt.NDArray[Any]:
         """Part of dequantize(): from first up to last, without it, of the
         slowest dimension, which are all that is read."""
         if not self.shape:
@@ -266,7 +301,12 @@ class Tensor:
         """Minimum, maximum, mean and more of its numbers."""
         return cast(Stats, self._model.stats([self.name])[self.name])
 
-    def export(self, path: Any, raw: bool = False, replace: bool = False) -> None:
+    def export(
+        self,
+        path: str | bytes | os.PathLike[Any],
+        raw: bool = False,
+        replace: bool = False,
+    ) -> None:
         """Writes it to a file of numpy (.npy); raw: only its bytes."""
         from ._library import path as path_of
         from ._library import sized
@@ -345,7 +385,8 @@ class Tensors(Mapping[str, Tensor]):
         out = _abi.mf_tensor()
         model = self._model
         with model.env.lock:
-            if index < 0 or not lib.mf_tensor_at(model.handle, index, ctypes.byref(out)):
+            at = (model.handle, index, ctypes.byref(out))
+            if index < 0 or not lib.mf_tensor_at(*at):
                 raise IndexError(f"{index} is not the index of a tensor")
             return Tensor(model, index, out)
 
@@ -376,34 +417,36 @@ class Tensors(Mapping[str, Tensor]):
             return False
         return True
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Tensor]:
         return _All(self)
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Tensor]:
         return _Pairs(self)
 
     def __repr__(self) -> str:
         return f"<modelfile.Tensors of {self._model!r}>"
 
 
-class _All:
-    """What values() gives: made in chunks, not one by one by name."""
+def _each(tensors: Tensors) -> Iterator[Tensor]:
+    """Made in chunks, not one by one by name."""
+    if not tensors._model.repeats:
+        return tensors.all()
+    return (tensors[name] for name in tensors)
 
-    def __init__(self, tensors: Tensors) -> None:
-        self._tensors = tensors
 
-    def __len__(self) -> int:
-        return len(self._tensors)
+class _All(ValuesView[Tensor]):
+    """What values() gives."""
+
+    _mapping: Tensors
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._tensors._model.repeats:
-            return self._tensors.all()
-        return (self._tensors[name] for name in self._tensors)
-
-    def __contains__(self, tensor: object) -> bool:
-        return any(tensor is each or tensor == each for each in self)
+        return _each(self._mapping)
 
 
-class _Pairs(_All):
-    def __iter__(self) -> Any:
-        return ((tensor.name, tensor) for tensor in super().__iter__())
+class _Pairs(ItemsView[str, Tensor]):
+    """What items() gives."""
+
+    _mapping: Tensors
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        return ((tensor.name, tensor) for tensor in _each(self._mapping))

@@ -435,6 +435,7 @@ class Edits:
         values = list(values)
         edit.type, edit.of = _abi.MF_VALUE_ARRAY, NUMBER_OF[name]
         edit.count = len(values)
+        elements: Any
         if name == "string":
             elements = (_abi.mf_str * len(values))()
             for i, value in enumerate(values):

@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from . import _abi
 from ._env import Env, Progress
-from ._library import count, lib, path, sized, string, text, word
+from ._library import count, lib, member, path, sized, string, text, word
 from ._model import Model, choice, digest_kind, open
 from ._plan import Size, size
 from ._progress import shown
@@ -60,10 +60,6 @@ def _opened(model: Any, **options: Any) -> Iterator[Model]:
     else:
         with open(model, **options) as out:
             yield out
-
-
-def _fields(kind: Any, name: str) -> Any:
-    return dict(kind._fields_)[name]
 
 
 def _changes(model: Model, metadata: Mapping[str, Any] | None) -> Edits:
@@ -234,7 +230,7 @@ def _collect(env: Env, into: list[PlannedTensor]) -> Any:
         while lib.mf_quantize_plan_at(plan, len(into), ctypes.byref(row)):
             into.append(_planned(row))
 
-    return env.guard(_fields(_abi.mf_quantize_options, "planned"), planned)
+    return env.guard(member(_abi.mf_quantize_options, "planned"), planned)
 
 
 def _words(values: Iterable[str]) -> Any:
@@ -304,7 +300,7 @@ def quantize(
             tensor_types.items() if isinstance(tensor_types, Mapping) else tensor_types
         )
         rows = (_abi.mf_tensor_type * len(pairs))(
-            *((word(pattern), word(each)) for pattern, each in pairs)
+            *(_abi.mf_tensor_type(word(at), word(each)) for at, each in pairs)
         )
         matched = (ctypes.c_size_t * len(pairs))()
         prune = (ctypes.c_uint32 * len(prune_layers))(
@@ -371,7 +367,7 @@ def _give_texts(options: Any, name: str, values: Sequence[str]) -> None:
         raise TypeError(f"{name}_weights has to be a list of texts")
     listed = _words(values)
     if listed is not None:
-        field = _fields(_abi.mf_quantize_options, name)
+        field = member(_abi.mf_quantize_options, name)
         setattr(options, name, ctypes.cast(listed, field))
         setattr(options, f"{name}_count", len(listed))
 
@@ -566,8 +562,8 @@ def verify(
         strict=strict,
         replace=replace,
         statement=_paths(statement),
-        tensor=guard(_fields(kind, "tensor"), tensor),
-        key=guard(_fields(kind, "key"), key),
+        tensor=guard(member(kind, "tensor"), tensor),
+        key=guard(member(kind, "key"), key),
     )
     out = _abi.mf_verify_result()
     with first, second, shown(progress, "verify") as report:
