@@ -4,8 +4,8 @@
     python3 python/abi.py lib/modelfile.h build/python/modelfile/_abi.py
 
 Reads the declarations of lib/modelfile.h, which has all of the interface and
-nothing of the preprocessor but constants, and writes a module with a class for
-each struct and union, a number for each constant, and the types of each
+nothing of the preprocessor but constants, and writes a module that has a class
+for each struct and union, a number for each constant, and the types of each
 function.  A declaration that this program does not know is an error.
 
 In the module:
@@ -276,39 +276,73 @@ class Module:
         kind, members = self.header.records[name]
         self.written.add(name)  # it may point to itself
         base = "Structure" if kind == "struct" else "Union"
-        self.lines += ["", f"class {name}({base}):", "    pass", ""]
-        self.lines += ["", f"{name}._fields_ = ["]
+        types = []
         for member, of in members:
             text = self.type(of, True)
             if (name, member) == ("mf_str", "at"):
                 text = "c_void_p"
-            self.lines.append(f'    ("{member}", {text}),')
-        self.lines += ["]", ""]
+            types.append(f'("{member}", {text}), ')
+        self.lines += [f'    "{name}": ({base}, """{"".join(types).rstrip()}"""),']
 
     def text(self):
         for name, value in self.header.constants.items():
             self.lines.append(f"{name} = {value}")
+        self.lines += ["", "RECORDS = {"]
         for name in self.header.records:
             self.record(name)
-        self.lines += ["", "# name: (what it returns, its parameters)", "FUNCTIONS = {"]
+        self.lines += ["}", "", "FUNCTIONS = {"]
         for name, (result, parameters) in self.header.functions.items():
             types = "".join(self.type(each) + ", " for each in parameters)
-            self.lines.append(f'    "{name}": ({self.type(result)}, ({types})),')
+            self.lines.append(f'    "{name}": """{self.type(result)}, ({types})""",')
         self.lines.append("}")
         used = sorted(set(re.findall(r"\bc_\w+", "\n".join(self.lines))))
-        return "\n".join(
-            [
-                "# Made by abi.py from lib/modelfile.h.",
-                "# mypy: ignore-errors",
-                "from ctypes import (",
-                *(f"    {name}," for name in ["CFUNCTYPE", "POINTER"]),
-                *(f"    {name}," for name in ["Structure", "Union", *used]),
-                ")",
-                "",
-                *self.lines,
-                "",
-            ]
+        names = ["CFUNCTYPE", "POINTER", "Structure", "Union", *used]
+        return HEAD % "".join(f"    {name},\n" for name in names) + "\n".join(
+            [*self.lines, TAIL]
         )
+
+
+HEAD = '''\
+# Made by abi.py from lib/modelfile.h.
+# mypy: ignore-errors
+"""Structs and functions of the library.  A class is made when it is first asked
+for, as a program uses few of them: RECORDS has what they are made of."""
+
+from ctypes import (
+%s)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+'''
+
+TAIL = '''
+
+class _Names(dict):
+    """Where types look for the names in them."""
+
+    def __missing__(self, name):
+        return globals()[name] if name in globals() else __getattr__(name)
+
+
+def _types(text):
+    return eval(text, {"__builtins__": {}}, _Names())
+
+
+def __getattr__(name):
+    if name not in RECORDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    base, members = RECORDS[name]
+    made = globals()[name] = type(base)(name, (base,), {"__module__": __name__})
+    made._fields_ = _types(members)
+    return made
+
+
+def function(name: str) -> "Any":
+    """What a function returns, and its parameters."""
+    return _types(FUNCTIONS[name])
+'''
 
 
 def main(arguments):

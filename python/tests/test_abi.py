@@ -34,7 +34,7 @@ class Interface(unittest.TestCase):
             if name not in _abi.FUNCTIONS:
                 continue
             seen += 1
-            _, parameters = _abi.FUNCTIONS[name]
+            _, parameters = _abi.function(name)
             self.assertEqual(len(function.findall("parameter")), len(parameters), name)
         self.assertEqual(seen, len(_abi.FUNCTIONS))
 
@@ -60,7 +60,7 @@ class Interface(unittest.TestCase):
             name = function.get("name")
             if name not in _abi.FUNCTIONS:
                 continue
-            result, parameters = _abi.FUNCTIONS[name]
+            result, parameters = _abi.function(name)
             self.assertEqual(size(function.find("return").get("type-id")), given(result), name)
             there = [size(each.get("type-id")) for each in function.findall("parameter")]
             self.assertEqual(there, [given(each) for each in parameters], name)
@@ -144,10 +144,9 @@ class Generator(unittest.TestCase):
         )
         for line in (
             "B = 4",
-            '    ("p", POINTER(c_uint64)),',
-            '    ("t", c_char * 4),',
-            '    ("f", CFUNCTYPE(c_int, c_void_p, POINTER(s))),',
-            '    "g": (c_char_p, (POINTER(s), c_void_p, )),',
+            '    "s": (Structure, """("p", POINTER(c_uint64)), ("t", c_char * 4), '
+            '("u", c_char), ("f", CFUNCTYPE(c_int, c_void_p, POINTER(s))),"""),',
+            '    "g": """c_char_p, (POINTER(s), c_void_p, )""",',
         ):
             self.assertIn(line, text.split("\n"))
 

@@ -159,6 +159,14 @@ class Opening(InFolder):
                         break
                 m.validate()
 
+    def test_findings_that_are_not_kept(self):
+        with modelfile.open(fixture("bad-adapter-half.gguf"), findings_max=1) as m:
+            found = m.validate()
+            self.assertEqual(len(found), 1)
+            with modelfile.open(fixture("bad-adapter-half.gguf")) as whole:
+                every = whole.validate()
+            self.assertEqual(m.findings_left_out, len(every) - 1)
+
     def test_no_pickle(self):
         with modelfile.open(fixture("good-llama.gguf")) as m:
             with self.assertRaises(TypeError):

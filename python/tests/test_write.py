@@ -63,7 +63,11 @@ class Converting(InFolder):
             self.by_program("quantize", base, f"{theirs}-{kind}.gguf", kind)
             self.assertEqual(content(out), content(f"{theirs}-{kind}.gguf"), kind)
             self.assertEqual(result.file_size, os.path.getsize(out))
-            self.assertTrue(all(t.type for t in result.tensors))
+            with modelfile.open(out) as m:
+                self.assertEqual(
+                    [(t.name, t.type, t.shape) for t in result.tensors],
+                    [(t.name, t.type, t.shape) for t in m.tensors.values()],
+                )
             measured = [each for each in result.types.values() if each.measured]
             self.assertTrue(measured and all(each.rmse > 0 for each in measured))
 

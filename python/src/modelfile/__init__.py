@@ -12,9 +12,10 @@ Nothing but Python is needed; arrays need numpy, or torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._abi import MF_VERSION_STRING as __version__
     from ._arrays import BitsWarning
     from ._codecs import dequantize_array, quantize_array
@@ -117,7 +118,90 @@ _MODULES = {
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = ["__version__", *sorted(_HOME)]
+# Checkers of types want the names themselves.
+__all__ = [
+    "__version__",
+    "Adapter",
+    "ArgumentError",
+    "Array",
+    "BitsWarning",
+    "Column",
+    "Converted",
+    "CorruptError",
+    "Coverage",
+    "Detection",
+    "Difference",
+    "Edit",
+    "Edited",
+    "Error",
+    "Finding",
+    "Fit",
+    "FitContext",
+    "FitMix",
+    "FitOffload",
+    "Format",
+    "FormatError",
+    "ImatrixCoverage",
+    "ImatrixTensor",
+    "LimitError",
+    "Merged",
+    "Metadata",
+    "Missing",
+    "Mix",
+    "Model",
+    "NeedMoreError",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "OutputError",
+    "Plan",
+    "PlanCache",
+    "PlanDevice",
+    "PlannedTensor",
+    "Progress",
+    "Quantized",
+    "QuantizedType",
+    "ReadError",
+    "Recovered",
+    "Rule",
+    "Shard",
+    "Stats",
+    "StoppedError",
+    "Table",
+    "Tensor",
+    "Tensors",
+    "Type",
+    "Typed",
+    "UnsupportedError",
+    "Usage",
+    "Value",
+    "ValueErrors",
+    "Verification",
+    "VerifiedKey",
+    "VerifiedTensor",
+    "Writer",
+    "convert",
+    "dequantize",
+    "dequantize_array",
+    "detect",
+    "diff",
+    "edit",
+    "find_type",
+    "formats",
+    "hash_file",
+    "imatrix_coverage",
+    "isas",
+    "merge_imatrix",
+    "mixes",
+    "open",
+    "open_memory",
+    "plan",
+    "quantize",
+    "quantize_array",
+    "recover",
+    "rules",
+    "types",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -60,30 +60,36 @@ def torch() -> Any:
     return _import("torch", "python3-torch", "a torch tensor")
 
 
+def _named(name: str) -> np.dtype[Any]:
+    found: np.dtype[Any] = numpy().dtype(name)
+    return found
+
+
 def _small(name: str, warn: bool) -> np.dtype[Any]:
     its, bits = SMALL[name]
     try:
         import ml_dtypes
 
-        return numpy().dtype(getattr(ml_dtypes, its))
+        found: np.dtype[Any] = numpy().dtype(getattr(ml_dtypes, its))
+        return found
     except (ImportError, AttributeError):
         if warn:
             warnings.warn(
                 f"the array has the bits of {name} as {bits}: numpy has no such "
                 "type without ml_dtypes (pip install ml_dtypes)",
                 BitsWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        return numpy().dtype(bits)
+        return _named(bits)
 
 
 def dtype(name: str, warn: bool = False) -> np.dtype[Any]:
     """numpy's type for one of tensors; of blocks uint8."""
     if name in PLAIN:
-        return numpy().dtype(PLAIN[name])
+        return _named(PLAIN[name])
     if name in SMALL:
         return _small(name, warn)
-    return numpy().dtype("uint8")
+    return _named("uint8")
 
 
 def type_of(kind: Any) -> str | None:

@@ -91,7 +91,7 @@ def quantize_array(
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
+    out: npt.NDArray[Any] = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
@@ -155,7 +155,7 @@ def dequantize_array(
             f"{shape} numbers of {string_of(kernel)} are "
             f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out = np.empty(shape, np.float32)
+    out: npt.NDArray[Any] = np.empty(shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(

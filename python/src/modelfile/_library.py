@@ -35,7 +35,7 @@ class _Functions:
         self._library: ctypes.CDLL | None = None
 
     def __getattr__(self, name: str) -> Any:
-        result, parameters = _abi.FUNCTIONS[name]
+        result, parameters = _abi.function(name)
         if self._library is None:
             library = _open()
             version = library.mf_version

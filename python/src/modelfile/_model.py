@@ -314,6 +314,13 @@ class Model:
         return cast(int, self.info.error_count)
 
     @property
+    def findings_left_out(self) -> int:
+        """How many findings are not kept: see findings_max of open()."""
+        info = self.info
+        found = info.error_count + info.warning_count + info.note_count
+        return cast(int, found - len(self.findings))
+
+    @property
     def coverage(self) -> results.Coverage | None:
         """How much was checked by validate()."""
         from ._results import Coverage, take
@@ -384,7 +391,7 @@ class Model:
         out = (ctypes.c_uint8 * _abi.MF_DIGEST_MAX)()
         with shown(progress, "hash") as report:
             digests = self._digests(kind, size, report)
-            line = _abi.FUNCTIONS["mf_model_hash"][1][4]()
+            line = _abi.function("mf_model_hash")[1][4]()
             self.env.call(
                 *(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
             )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _abi, _arrays
 from ._library import lib, text, utf8
-from ._results import Stats, take
 
 if TYPE_CHECKING:
     import os
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import torch as pytorch
     from typing_extensions import Buffer, Literal
+
+    from ._results import Stats
 
     Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -193,7 +194,7 @@ class Tensor:
         memory until it is read, else a copy. True: a copy of one's own. False:
         a view, or ValueError.  It stays valid when the model is closed.  A file
         that is cut off meanwhile ends the program, as with any map."""
-        out = self._array(False, copy, True)
+        out: npt.NDArray[Any] = self._array(False, copy, True)
         if copy is not True and out.flags.writeable:
             out.flags.writeable = False
         return out
@@ -212,17 +213,20 @@ class Tensor:
         """A torch tensor of the same; its memory is a private view of the file
         where that can be: what is written there stays in this process."""
         torch = _arrays.torch()
+        out: pytorch.Tensor
         kind = _arrays.torch_dtype(self.type)
         shape = _arrays.shape_of(self.shape, self.type, self.nbytes)
         self._usable()
         if not self.nbytes:
             self._model.check_open()
-            return torch.empty(shape, dtype=kind)
+            out = torch.empty(shape, dtype=kind)
+            return out
         view: Any = self._map(True)
         if view is None or self.offset % _alignment(self.type):
             view = bytearray(self.nbytes)
             self.read_into(view)
-        return torch.frombuffer(view, dtype=kind).reshape(shape)
+        out = torch.frombuffer(view, dtype=kind).reshape(shape)
+        return out
 
     def __dlpack__(self, **options: Any) -> Any:
         """For numpy.from_dlpack and the like, as torch() has it."""
@@ -268,7 +272,8 @@ class Tensor:
         ml_dtypes) or int64 (of integers alone), whatever the tensor's type.
 
         float64 is exact; float32 is what convert() makes of them."""
-        return self._decode(0, self.size, dtype).reshape(self.shape)
+        out: npt.NDArray[Any] = self._decode(0, self.size, dtype)
+        return out.reshape(self.shape)
 
     @overload
     def rows(
@@ -295,11 +300,13 @@ class Tensor:
             )
         each = self.size // self.shape[0] if self.shape[0] else 0
         shape = (last - first, *self.shape[1:])
-        return self._decode(first * each, (last - first) * each, dtype).reshape(shape)
+        out: npt.NDArray[Any]
+        out = self._decode(first * each, (last - first) * each, dtype)
+        return out.reshape(shape)
 
     def stats(self) -> Stats:
         """Minimum, maximum, mean and more of its numbers."""
-        return cast(Stats, self._model.stats([self.name])[self.name])
+        return cast("Stats", self._model.stats([self.name])[self.name])
 
     def export(
         self,
@@ -325,6 +332,7 @@ def _alignment(name: str) -> int:
 
 def stats_of(found: Any) -> Stats:
     """From a struct mf_tensor_stats."""
+    from ._results import Stats, take
     from ._values import number
 
     whole = found.kind not in (_abi.MF_VALUE_F64, _abi.MF_VALUE_F32)

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace as replaced
 from typing import Any, Union
 
 from . import _abi
@@ -349,6 +350,8 @@ def quantize(
                 *(ctypes.byref(options), ctypes.byref(how), ctypes.byref(out)),
                 progress=reported,
             )
+        if string(out.format) == "gguf":  # which has the fastest dimension first
+            tensors = [replaced(each, shape=each.shape[::-1]) for each in tensors]
         return take(
             Quantized,
             out,
@@ -412,7 +415,7 @@ def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
 
     with _opened(model) as opened:
         out = _abi.mf_imatrix_coverage()
-        kind = _abi.FUNCTIONS["mf_model_imatrix_coverage"][1][2]
+        kind = _abi.function("mf_model_imatrix_coverage")[1][2]
         opened.env.call(
             *(lib.mf_model_imatrix_coverage, opened.handle, path(imatrix)),
             *(opened.env.guard(kind, each), None, ctypes.byref(out)),
@@ -502,7 +505,7 @@ def diff(
             found.append(_difference(row, first, second, names))
 
         options = sized(_abi.mf_diff_options, no_data=not data, values=values)
-        kind = _abi.FUNCTIONS["mf_model_diff"][1][3]
+        kind = _abi.function("mf_model_diff")[1][3]
         with shown(progress, "diff") as report:
             first.env.call(
                 *(lib.mf_model_diff, first.handle, second.handle),
