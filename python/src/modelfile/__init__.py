@@ -14,8 +14,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
-    from typing import Any
-
     from ._abi import MF_VERSION_STRING as __version__
     from ._arrays import BitsWarning
     from ._codecs import dequantize_array, quantize_array
@@ -204,17 +202,19 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # for checkers, each name is above
 
-    if name == "__version__":
-        value = import_module("._abi", __name__).MF_VERSION_STRING
-    elif name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name == "__version__":
+            value = import_module("._abi", __name__).MF_VERSION_STRING
+        elif name in _HOME:
+            value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

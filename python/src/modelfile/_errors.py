@@ -37,6 +37,10 @@ class Error(Exception):
     #: the number of the system's error (errno); else 0
     system: int = 0
 
+    def __str__(self) -> str:
+        # That of OSError, a base of some classes, has another text.
+        return str(self.args[0]) if self.args else ""
+
     def __reduce__(self) -> Any:
         return (_again, (type(self), str(self), self.__dict__.copy()))
 

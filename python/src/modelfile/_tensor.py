@@ -125,12 +125,15 @@ class Tensor:
         if self.damaged:
             raise ValueError(f"{self.name!r} is damaged: see the model's findings")
 
-    def read_into(self, buffer: Buffer, offset: int = 0) -> int:
+    def read_into(
+        self, buffer: Buffer | npt.NDArray[Any], offset: int = 0
+    ) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
         They are those of a little-endian file without packing and strides."""
         self._usable()
-        view = memoryview(buffer).cast("B")
+        given: Any = buffer
+        view = memoryview(given).cast("B")
         if view.readonly:
             raise TypeError("the buffer is read-only")
         size = min(len(view), self.nbytes - offset)

@@ -8,7 +8,7 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._env import Env, Progress
@@ -33,6 +33,11 @@ from ._results import (
     take,
 )
 from ._values import Edits
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal
+
+    Names = Literal["keep", "gguf", "hf", "auto"]
 
 File = Union[str, "os.PathLike[str]"]
 
@@ -100,7 +105,7 @@ def convert(
     *,
     format: str | None = None,
     type: str | None = None,
-    names: str = "auto",
+    names: Names = "auto",
     dequantize: bool = False,
     metadata: Mapping[str, Any] | None = None,
     replace: bool = False,
@@ -264,7 +269,7 @@ def quantize(
     keep_split: bool = False,
     report: bool = False,
     format: str | None = None,
-    names: str = "auto",
+    names: Names = "auto",
     byte_order: str | None = None,
     reserve: int | None = None,
     replace: bool = False,
