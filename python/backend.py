@@ -11,7 +11,7 @@ a wheel (`make wheel-parts`):
     BUILD/wheel/modelfile      the program
 
 The same tree gives the same bytes, in any folder, at any time, with any umask:
-names are sorted, owners and modes fixed, and all dates are those of .ci/date.
+names are sorted, owners and modes are fixed, and .ci/date says the date.
 """
 
 import base64
