@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Checkers of types find nothing in the package, and know what it returns.
 
-MYPY and PYRIGHT name their commands; without these, and none on PATH, a test is
-skipped."""
+MYPY and PYRIGHT name their commands; without these they are modules of the Python
+that runs the tests, or the test is skipped."""
 
+import importlib.util
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,8 +28,8 @@ def command(name):
     """The words of a checker's command; None if there is none."""
     if name.upper() in os.environ:
         return shlex.split(os.environ[name.upper()])
-    found = shutil.which(name)
-    return [found] if found else None
+    there = importlib.util.find_spec(name)
+    return [sys.executable, "-m", name] if there else None
 
 
 def files(arrays):

@@ -55,8 +55,12 @@ def quantize_array(
     Gives an array of uint8 whose last dimension is a row's bytes, as
     llama-quantize makes them of a row.  The last dimension of the input has to
     be whole blocks.  weights: the importance of each column, which every row
-    shares.  Python's lock is let go of meanwhile; threads: None: one for each
-    processor, if there is work for them.
+    shares; some types (iq2_xxs) need them.  Other Python threads run meanwhile.
+    threads: None: one for each processor, if there is work for them.  isa: one of
+    isas(); bytes are the same with each.
+
+    Raises TypeError if the array is not float32, ValueError if rows are not
+    whole blocks, or the type is unknown or can only be decoded.
 
     >>> import modelfile, numpy
     >>> modelfile.quantize_array(numpy.ones((2, 64), "float32"), "q8_0").shape
@@ -117,8 +121,9 @@ def dequantize_array(
 ) -> npt.NDArray[np.float32]:
     """Decodes blocks to an array of float32.
 
-    data: bytes, or an array of uint8.  shape: of the numbers; None: that of the
-    array, whose last dimension is a row's bytes.
+    data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
+    tensor.  shape: of the numbers; None: that of the array, whose last dimension
+    is a row's bytes.  Raises ValueError if there are not as many bytes as that.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)

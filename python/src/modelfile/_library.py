@@ -35,6 +35,8 @@ class _Functions:
         self._library: ctypes.CDLL | None = None
 
     def __getattr__(self, name: str) -> Any:
+        if name not in _abi.FUNCTIONS:
+            raise AttributeError(f"the library has no function {name}")
         result, parameters = _abi.function(name)
         if self._library is None:
             library = _open()

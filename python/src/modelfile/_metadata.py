@@ -80,7 +80,8 @@ class Metadata(Mapping[str, Any]):
             return True
 
     def type(self, key: str) -> str:
-        """The type that a value has in the file: "u32", "string[]"."""
+        """The type that a value has in the file: "u32", "string[]".  KeyError: there
+        is no such key."""
         with self._model.env.lock:
             return _type(self._find(key)[1])
 

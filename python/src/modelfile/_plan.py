@@ -131,8 +131,14 @@ def plan(
 
     ctx: tokens; None: as many as the model was trained for.  fit: what fits
     into so many bytes ("24G"), with margin left free (1 GiB).  type_k, type_v:
-    of the cache.  offload: blocks on devices; devices: the memory of each, 0
-    for no limit.  as_type: as if it were quantized to "Q4_K_M".
+    types of the cache ("q8_0").  sequences: that run at once, sharing ctx.
+    ubatch: tokens that are computed at once (512).  flash: flash attention.
+    full_windows: blocks with a sliding window keep every token.  unified: one
+    cache for all sequences.  cpu_experts: experts stay on the host.  offload:
+    blocks on devices; devices: the memory of each, 0 for no limit.  as_type: as
+    if it were quantized to "Q4_K_M".
+
+    A folder with only a config.json will do.  Numbers are bytes; None: unknown.
 
     >>> import modelfile
     >>> p = modelfile.plan("fixtures/good-llama.gguf", ctx=256, fit="2G")

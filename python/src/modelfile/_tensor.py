@@ -92,6 +92,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        """How many dimensions there are."""
         return len(self.shape)
 
     # ---- bytes
@@ -130,7 +131,15 @@ class Tensor:
     ) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
-        They are those of a little-endian file without packing and strides."""
+        They are those of a little-endian file without packing and strides.  Raises
+        ValueError if offset is beyond the tensor, or the tensor is damaged.
+
+        >>> import modelfile
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     block = bytearray(34)  # the second of q8_0
+        ...     m.tensors["blk.0.attn_q.weight"].read_into(block, 34)
+        34
+        """
         self._usable()
         given: Any = buffer
         view = memoryview(given).cast("B")
@@ -196,7 +205,18 @@ class Tensor:
         None: a read-only view of the file where that can be, which costs no
         memory until it is read, else a copy. True: a copy of one's own. False:
         a view, or ValueError.  It stays valid when the model is closed.  A file
-        that is cut off meanwhile ends the program, as with any map."""
+        that is cut off meanwhile ends the program, as with any map.
+
+        bf16 and 8-bit floats have the types of ml_dtypes; without it an array has
+        their bits, and a BitsWarning says so.
+
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     norm = m.tensors["output_norm.weight"].numpy()
+        ...     blocks = m.tensors["blk.0.attn_q.weight"].numpy()
+        >>> norm.dtype, norm.shape, blocks.dtype, blocks.shape
+        (dtype('float32'), (32,), dtype('uint8'), (32, 34))
+        """
         out: npt.NDArray[Any] = self._array(False, copy, True)
         if copy is not True and out.flags.writeable:
             out.flags.writeable = False
@@ -214,7 +234,10 @@ class Tensor:
 
     def torch(self) -> pytorch.Tensor:
         """A torch tensor of the same; its memory is a private view of the file
-        where that can be: what is written there stays in this process."""
+        where that can be: what is written there stays in this process.
+
+        bf16 and 8-bit floats are torch's types; a quantized tensor is its bytes,
+        as with numpy(), and torch.from_numpy(t.dequantize()) its numbers."""
         torch = _arrays.torch()
         out: pytorch.Tensor
         kind = _arrays.torch_dtype(self.type)
@@ -274,7 +297,14 @@ class Tensor:
         """All numbers as an array of float32, float64, float16, bfloat16 (with
         ml_dtypes) or int64 (of integers alone), whatever the tensor's type.
 
-        float64 is exact; float32 is what convert() makes of them."""
+        float64 is exact; float32 is what convert() makes of them.  TypeError: not
+        one of these.  UnsupportedError: int64 of a tensor that has fractions.
+
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.tensors["blk.0.attn_q.weight"].dequantize().shape
+        (32, 32)
+        """
         out: npt.NDArray[Any] = self._decode(0, self.size, dtype)
         return out.reshape(self.shape)
 
@@ -294,7 +324,14 @@ class Tensor:
         self, first: int, last: int, dtype: Any = "float32"
     ) -> npt.NDArray[Any]:
         """Part of dequantize(): from first up to last, without it, of the
-        slowest dimension, which are all that is read."""
+        slowest dimension, which are all that is read.  So a program takes a large
+        tensor in pieces.
+
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.tensors["token_embd.weight"].rows(0, 2).shape
+        (2, 32)
+        """
         if not self.shape:
             raise TypeError("a scalar has no rows")
         if not 0 <= first <= last <= self.shape[0]:
@@ -317,7 +354,8 @@ class Tensor:
         raw: bool = False,
         replace: bool = False,
     ) -> None:
-        """Writes it to a file of numpy (.npy); raw: only its bytes."""
+        """Writes its numbers to a file of numpy (.npy); raw: only its bytes as they
+        are in the file.  replace: overwrites a file; without it, OutputError."""
         from ._library import path as path_of
         from ._library import sized
 
@@ -350,8 +388,14 @@ def stats_of(found: Any) -> Stats:
 class Tensors(Mapping[str, Tensor]):
     """The tensors of a model by name, in the order of the file.
 
-    Where a damaged file has a name twice, the name is the first one's; at() has
-    all of them."""
+    Where a damaged file has a name twice, the name is the first one's; all() has
+    all of them.
+
+    >>> import modelfile
+    >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+    ...     len(m.tensors), "output.weight" in m.tensors, next(iter(m.tensors))
+    (21, True, 'token_embd.weight')
+    """
 
     __slots__ = ("_model",)
 
@@ -374,7 +418,7 @@ class Tensors(Mapping[str, Tensor]):
             first += got
 
     def names(self) -> list[str]:
-        """All names, also those that are there twice."""
+        """All names in a list, also those that are there twice."""
         out: list[str] = []
         read = ctypes.string_at
         for _, got, room in self._chunks():
@@ -392,7 +436,7 @@ class Tensors(Mapping[str, Tensor]):
         return iter(dict.fromkeys(names) if self._model.repeats else names)
 
     def at(self, index: int) -> Tensor:
-        """The tensor with an index, from 0 on."""
+        """The tensor with an index, from 0 on; IndexError: there is none."""
         out = _abi.mf_tensor()
         model = self._model
         with model.env.lock:
@@ -429,9 +473,11 @@ class Tensors(Mapping[str, Tensor]):
         return True
 
     def values(self) -> ValuesView[Tensor]:
+        """All tensors; faster than name by name."""
         return _All(self)
 
     def items(self) -> ItemsView[str, Tensor]:
+        """All names with their tensors; faster than name by name."""
         return _Pairs(self)
 
     def __repr__(self) -> str:
