@@ -93,8 +93,9 @@ def dtype(name: str, warn: bool = False) -> np.dtype[Any]:
 
 
 def type_of(kind: Any) -> str | None:
-    """The type of tensors for one of numpy; None if there is none."""
-    name = numpy().dtype(kind).name
+    """The type of tensors for one of numpy or torch; None if there is none."""
+    name = f"{kind}"
+    name = name[6:] if name.startswith("torch.") else numpy().dtype(kind).name
     for table in (PLAIN, {key: its for key, (its, _) in SMALL.items()}):
         for key, its in table.items():
             if its == name:
