@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._arrays import address, numpy
 from ._env import Env
 from ._library import count, lib, word
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Buffer
 
 _envs: dict[tuple[int, str | None], Env] = {}
 
@@ -38,20 +43,24 @@ def _bytes_of(kernel: Any, columns: int) -> int:
 
 
 def quantize_array(
-    array: Any,
+    array: npt.NDArray[np.float32],
     type: str,
-    weights: Any = None,
+    weights: npt.ArrayLike | None = None,
     *,
     threads: int | None = None,
     isa: str | None = None,
-) -> Any:
+) -> npt.NDArray[np.uint8]:
     """Encodes the rows of an array of float32 in a type of tensors.
 
     Gives an array of uint8 whose last dimension is a row's bytes, as
     llama-quantize makes them of a row.  The last dimension of the input has to
     be whole blocks.  weights: the importance of each column, which every row
-    shares.  Python's lock is let go of meanwhile; threads: None: one for each
-    processor, if there is work for them.
+    shares; some types (iq2_xxs) need them.  Other Python threads run meanwhile.
+    threads: None: one for each processor, if there is work for them.  isa: one of
+    isas(); bytes are the same with each.
+
+    Raises TypeError if the array is not float32, ValueError if rows are not
+    whole blocks, or the type is unknown or can only be decoded.
 
     >>> import modelfile, numpy
     >>> modelfile.quantize_array(numpy.ones((2, 64), "float32"), "q8_0").shape
@@ -76,22 +85,23 @@ def quantize_array(
         raise ValueError(f"{string_of(kernel)} can only be decoded")
     if weights is None and needed.value:
         raise ValueError(f"{string_of(kernel)} needs weights")
+    importance = None
     if weights is not None:
-        weights = np.ascontiguousarray(weights, np.float32)
-        if weights.shape != (columns,):
+        importance = np.ascontiguousarray(weights, np.float32)
+        if importance.shape != (columns,):
             raise ValueError(f"weights have to be {columns} numbers")
     array = np.ascontiguousarray(array)
     if kernel.prefix:  # one for the tensor
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
+    out: npt.NDArray[Any] = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_encode_rows, env.handle, ctypes.byref(kernel)),
             *(address(array), rows, columns),
-            *(None if weights is None else address(weights), address(out)),
+            *(None if importance is None else address(importance), address(out)),
         )
     return out
 
@@ -102,17 +112,18 @@ def string_of(kernel: Any) -> str:
 
 
 def dequantize_array(
-    data: Any,
+    data: Buffer | npt.NDArray[np.uint8],
     type: str,
     shape: Sequence[int] | None = None,
     *,
     threads: int | None = None,
     isa: str | None = None,
-) -> Any:
+) -> npt.NDArray[np.float32]:
     """Decodes blocks to an array of float32.
 
-    data: bytes, or an array of uint8.  shape: of the numbers; None: that of the
-    array, whose last dimension is a row's bytes.
+    data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
+    tensor.  shape: of the numbers; None: that of the array, whose last dimension
+    is a row's bytes.  Raises ValueError if there are not as many bytes as that.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
@@ -122,14 +133,14 @@ def dequantize_array(
     """
     np = numpy()
     kernel = _kernel(type, isa)
-    if isinstance(data, np.ndarray):
-        if data.dtype != np.uint8:
-            raise TypeError(f"expected bytes or uint8, not {data.dtype}")
-        data = np.ascontiguousarray(data)
-    else:
-        data = np.frombuffer(data, np.uint8)
+    blocks: Any = data
+    if not isinstance(data, np.ndarray):
+        blocks = np.frombuffer(data, np.uint8)
+    elif blocks.dtype != np.uint8:
+        raise TypeError(f"expected bytes or uint8, not {blocks.dtype}")
+    blocks = np.ascontiguousarray(blocks)
     if shape is None:
-        shape = _shape(data, kernel)
+        shape = _shape(blocks, kernel)
     else:
         shape = tuple(count("shape", each) for each in shape)
     columns = shape[-1] if shape else 1
@@ -144,17 +155,17 @@ def dequantize_array(
             f"block of {string_of(kernel)}"
         )
     rows = size // columns if columns else 0
-    if data.size != rows * _bytes_of(kernel, columns) and size:
+    if blocks.size != rows * _bytes_of(kernel, columns) and size:
         raise ValueError(
             f"{shape} numbers of {string_of(kernel)} are "
-            f"{rows * _bytes_of(kernel, columns)} bytes, and there are {data.size}"
+            f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out = np.empty(shape, np.float32)
+    out: npt.NDArray[Any] = np.empty(shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_decode_rows, env.handle, ctypes.byref(kernel)),
-            *(address(data), rows, columns, address(out)),
+            *(address(blocks), rows, columns, address(out)),
         )
     return out
 
