@@ -37,7 +37,8 @@
  *
  * Threads: an env and the models opened with it belong to one thread at a time;
  * different envs are independent.  Several threads may at once read an open
- * model with mf_model_info, mf_tensor_at, mf_tensor_find, mf_meta_at,
+ * model with mf_model_info, mf_shard_at, mf_shard_fd, mf_tensor_at,
+ * mf_tensors_at, mf_tensor_find, mf_tensor_place, mf_meta_at, mf_metas_at,
  * mf_meta_find and mf_model_fact, which change nothing.  Threads of the library
  * end with the call that started them, and block the program's signals.  They
  * are OpenMP's, in a pool that is not the program's: values that the program
@@ -102,8 +103,8 @@ extern "C" {
 
 #define MF_VERSION_MAJOR  0
 #define MF_VERSION_MINOR  3
-#define MF_VERSION_PATCH  1
-#define MF_VERSION_STRING "0.3.1"
+#define MF_VERSION_PATCH  2
+#define MF_VERSION_STRING "0.3.2"
 
 #if defined(__GNUC__)
 #define MF_API __attribute__((visibility("default")))
@@ -111,7 +112,7 @@ extern "C" {
 #define MF_API
 #endif
 
-/* The version of the library that runs, "0.3.1"; MF_VERSION_STRING is the one
+/* The version of the library that runs, "0.3.2"; MF_VERSION_STRING is the one
  * that the program was compiled against. */
 MF_API const char *mf_version(void);
 
@@ -639,6 +640,16 @@ struct mf_shard {
 MF_API bool mf_shard_at(const struct mf_model *model, size_t index,
                         struct mf_shard *out);
 
+/* The descriptor that the model reads the shard with, whatever its path names
+ * by now: for mmap (PROT_READ), pread, fstat and dup. It belongs to the model,
+ * which closes it in mf_model_close, even if a reader is still open; what was
+ * mapped or duplicated stays. Do not close, write, lock or change it. A file
+ * that shrinks while it is mapped makes reading fault; mf_model_unchanged says
+ * whether it was written to since it was opened. Of mf_model_open_fd the
+ * program's own. -1: the shard is not a file (memory, a source), or index is
+ * not below shard_count. */
+MF_API int mf_shard_fd(const struct mf_model *model, size_t index);
+
 /* ---- Tensors ------------------------------------------------------------- */
 
 #define MF_RANK_MAX 64 /* tensors with more dimensions are refused */
@@ -680,6 +691,12 @@ struct mf_tensor {
  * tensor_count. Constant time, no allocation. */
 MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
                          struct mf_tensor *out);
+
+/* The same for many at once, where a call is slow: at most count tensors from
+ * index first on. Returns how many there were, 0 from tensor_count on; the rest
+ * of out is unchanged. No allocation. */
+MF_API size_t mf_tensors_at(const struct mf_model *model, size_t first,
+                            size_t count, struct mf_tensor *out);
 
 /* The dimensions of a tensor in one order for all formats: from the slowest to
  * the one that varies fastest in memory, as struct mf_new_tensor takes them,
@@ -883,8 +900,8 @@ MF_API enum mf_status mf_model_unchanged(struct mf_model *model);
 /* Bytes of a file that another program can map or read. */
 struct mf_file_span {
     uint32_t shard;
-    const char *path; /* of the shard, as opened; terminated. Of
-                         mf_model_open_fd the name: map the descriptor */
+    const char *path; /* of the shard, as opened; terminated. By now another
+                         file may have it: mf_shard_fd is the one to map */
     struct mf_span data;
     uint64_t room[4];
 };
@@ -918,6 +935,10 @@ MF_API bool mf_meta_at(const struct mf_model *model, size_t index,
                        struct mf_meta *out);
 MF_API bool mf_meta_find(const struct mf_model *model, const char *key,
                          size_t key_size, struct mf_meta *out, size_t *at);
+
+/* At most count of them from index first on, as mf_tensors_at. */
+MF_API size_t mf_metas_at(const struct mf_model *model, size_t first,
+                          size_t count, struct mf_meta *out);
 
 /* Array elements, nested values and long strings are read as events, in bounded
  * memory whatever the size of the value. A scalar is one ITEM. An array is
@@ -959,7 +980,10 @@ struct mf_array {
     enum mf_value_type of;
     size_t count;
     /* Of MF_VALUE_STRING struct mf_str, terminated; else numbers of the C type:
-     * uint8_t .. int64_t, float, double, bool. */
+     * uint8_t .. int64_t, float, double, bool. The texts are in one piece and
+     * in order, with nothing but one NUL after each: all of them can be taken
+     * as the bytes from the first one's at to the last one's NUL. A text may
+     * contain a NUL of its own, so sizes tell where one ends. */
     const void *elements;
 };
 
@@ -1871,6 +1895,27 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
                                     const struct mf_kernel *kernel,
                                     const float *row, const float *weights,
                                     uint8_t *blocks, size_t columns);
+
+/* Encodes count rows of columns numbers, which lie one after the other, on the
+ * env's threads: to the bytes of mf_env_encode for each row, whatever the
+ * number of threads. weights are columns numbers, the importance of each column
+ * in all rows, or NULL. Of a type with a prefix all rows are one tensor with
+ * one scale, and one thread encodes it. Work of less than some milliseconds
+ * starts no thread, and 64 KiB of numbers need no allocation. Errors are as of
+ * mf_env_encode, and name the row; MF_ERR_ARGUMENT also if so many numbers have
+ * no place in memory. After an error blocks have any bytes. Unlike
+ * mf_env_encode, a call for one thread at a time. */
+MF_API enum mf_status mf_env_encode_rows(struct mf_env *env,
+                                         const struct mf_kernel *kernel,
+                                         const float *rows, size_t count,
+                                         size_t columns, const float *weights,
+                                         uint8_t *blocks);
+
+/* Likewise decodes count rows of whole blocks, as kernel->decode does. */
+MF_API enum mf_status mf_env_decode_rows(struct mf_env *env,
+                                         const struct mf_kernel *kernel,
+                                         const uint8_t *blocks, size_t count,
+                                         size_t columns, float *out);
 
 /* ---- Digests ------------------------------------------------------------- */
 

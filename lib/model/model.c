@@ -31,6 +31,12 @@ bool mf_shard_at(const struct mf_model *model, size_t index,
     return true;
 }
 
+int mf_shard_fd(const struct mf_model *model, size_t index)
+{
+    return model && index < model->file_count ? model->file[index].source.fd
+                                              : -1;
+}
+
 static void type_name(const struct mf_model *model,
                       const struct mf_record *record, char *out, size_t size)
 {
@@ -78,6 +84,26 @@ bool mf_tensor_at(const struct mf_model *model, size_t index,
         return false;
     describe(model, index, out);
     return true;
+}
+
+/* How many of count there are from first on. */
+static size_t some_of(size_t total, size_t first, size_t count)
+{
+    size_t left = first < total ? total - first : 0;
+
+    return count < left ? count : left;
+}
+
+size_t mf_tensors_at(const struct mf_model *model, size_t first, size_t count,
+                     struct mf_tensor *out)
+{
+    if (!model || !out)
+        return 0;
+
+    count = some_of(model->index.tensor_count, first, count);
+    for (size_t i = 0; i < count; i++)
+        describe(model, first + i, &out[i]);
+    return count;
 }
 
 uint32_t mf_tensor_shape(const struct mf_model *model,
@@ -234,6 +260,18 @@ bool mf_meta_at(const struct mf_model *model, size_t index, struct mf_meta *out)
         return false;
     *out = model->index.meta[index];
     return true;
+}
+
+size_t mf_metas_at(const struct mf_model *model, size_t first, size_t count,
+                   struct mf_meta *out)
+{
+    if (!model || !out)
+        return 0;
+
+    count = some_of(model->index.meta_count, first, count);
+    for (size_t i = 0; i < count; i++)
+        out[i] = model->index.meta[first + i];
+    return count;
 }
 
 bool mf_meta_find(const struct mf_model *model, const char *key,

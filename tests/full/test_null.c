@@ -447,10 +447,45 @@ static void null_mf_env_encode(void)
     assert_int_equal(mf_env_encode(env, &kernel, row, NULL, bytes, 32), MF_OK);
 }
 
+static void null_mf_env_encode_rows(void)
+{
+    struct mf_kernel none = { .block = 1 };
+    float row[32] = { 0 };
+
+    assert_true(mf_kernel_find("q8_0", NULL, &kernel));
+    refused(mf_env_encode_rows(NULL, &kernel, row, 1, 32, NULL, bytes));
+    named("kernel", mf_env_encode_rows(env, NULL, row, 1, 32, NULL, bytes));
+    named("rows", mf_env_encode_rows(env, &kernel, NULL, 1, 32, NULL, bytes));
+    named("blocks", mf_env_encode_rows(env, &kernel, row, 1, 32, NULL, NULL));
+    assert_int_equal(mf_env_encode_rows(env, &none, row, 1, 32, NULL, bytes),
+                     MF_ERR_UNSUPPORTED);
+}
+
+static void null_mf_env_decode_rows(void)
+{
+    struct mf_kernel none = { .block = 1 };
+    float row[32];
+
+    assert_true(mf_kernel_find("q8_0", NULL, &kernel));
+    refused(mf_env_decode_rows(NULL, &kernel, bytes, 1, 32, row));
+    named("kernel", mf_env_decode_rows(env, NULL, bytes, 1, 32, row));
+    named("blocks", mf_env_decode_rows(env, &kernel, NULL, 1, 32, row));
+    named("out", mf_env_decode_rows(env, &kernel, bytes, 1, 32, NULL));
+    assert_int_equal(mf_env_decode_rows(env, &none, bytes, 1, 32, row),
+                     MF_ERR_UNSUPPORTED);
+}
+
 static void null_mf_meta_at(void)
 {
     assert_false(mf_meta_at(NULL, 0, &meta));
     assert_false(mf_meta_at(model, 0, NULL));
+}
+
+static void null_mf_metas_at(void)
+{
+    assert_int_equal(mf_metas_at(NULL, 0, 1, &meta), 0);
+    assert_int_equal(mf_metas_at(model, 0, 1, NULL), 0);
+    assert_int_equal(mf_metas_at(model, SIZE_MAX, SIZE_MAX, &meta), 0);
 }
 
 static void null_mf_meta_find(void)
@@ -639,6 +674,12 @@ static void null_mf_status_name(void)
     assert_non_null(mf_status_name(MF_OK));
 }
 
+static void null_mf_shard_fd(void)
+{
+    assert_int_equal(mf_shard_fd(NULL, 0), -1);
+    assert_true(mf_shard_fd(model, 0) >= 0);
+}
+
 static void null_mf_tensor_at(void)
 {
     assert_false(mf_tensor_at(NULL, 0, &tensor));
@@ -696,6 +737,13 @@ static void null_mf_column_chunk_sort(void)
 static void null_mf_encoding_name(void)
 {
     assert_null(mf_encoding_name(NULL, 0));
+}
+
+static void null_mf_tensors_at(void)
+{
+    assert_int_equal(mf_tensors_at(NULL, 0, 1, &tensor), 0);
+    assert_int_equal(mf_tensors_at(model, 0, 1, NULL), 0);
+    assert_int_equal(mf_tensors_at(model, SIZE_MAX, SIZE_MAX, &tensor), 0);
 }
 
 static void null_mf_tensor_by_offset(void)
@@ -993,7 +1041,9 @@ static const struct {
     { "mf_editor_open", null_mf_editor_open },
     { "mf_encoding_name", null_mf_encoding_name },
     { "mf_env_abandon", null_mf_env_abandon },
+    { "mf_env_decode_rows", null_mf_env_decode_rows },
     { "mf_env_encode", null_mf_env_encode },
+    { "mf_env_encode_rows", null_mf_env_encode_rows },
     { "mf_env_error", null_mf_env_error },
     { "mf_env_free", null_mf_env_free },
     { "mf_env_heap", null_mf_env_heap },
@@ -1016,6 +1066,7 @@ static const struct {
     { "mf_kernel_find", null_mf_kernel_find },
     { "mf_meta_at", null_mf_meta_at },
     { "mf_meta_find", null_mf_meta_find },
+    { "mf_metas_at", null_mf_metas_at },
     { "mf_missing_at", null_mf_missing_at },
     { "mf_mix_at", null_mf_mix_at },
     { "mf_mix_name", null_mf_mix_name },
@@ -1065,6 +1116,7 @@ static const struct {
     { "mf_rule_skipped", null_mf_rule_skipped },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
+    { "mf_shard_fd", null_mf_shard_fd },
     { "mf_shard_path", null_mf_shard_path },
     { "mf_status_name", null_mf_status_name },
     { "mf_storage_at", null_mf_storage_at },
@@ -1083,6 +1135,7 @@ static const struct {
     { "mf_tensor_shape", null_mf_tensor_shape },
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensor_stats", null_mf_tensor_stats },
+    { "mf_tensors_at", null_mf_tensors_at },
     { "mf_type_at", null_mf_type_at },
     { "mf_type_find", null_mf_type_find },
     { "mf_type_in", null_mf_type_in },

@@ -77,6 +77,19 @@ static void write_arrays(void)
     mf_writer_free(writer);
 }
 
+/* The texts lie one after the other, with one NUL after each. */
+static size_t check_piece(const struct mf_array *array)
+{
+    const struct mf_str *text = array->elements;
+
+    for (size_t i = 0; i < array->count; i++) {
+        assert_int_equal(text[i].at[text[i].size], 0);
+        if (i > 0)
+            assert_ptr_equal(text[i].at, text[i - 1].at + text[i - 1].size + 1);
+    }
+    return array->count;
+}
+
 static const struct mf_array *array_of(struct mf_model *model, const char *key)
 {
     const struct mf_array *array = NULL;
@@ -86,6 +99,8 @@ static const struct mf_array *array_of(struct mf_model *model, const char *key)
     assert_true(mf_meta_find(model, key, strlen(key), &meta, &at));
     if (mf_values_read(model, at, &array) != MF_OK)
         fail_msg("%s: %s", key, mf_env_error(env)->message);
+    if (array->of == MF_VALUE_STRING)
+        check_piece(array);
     return array;
 }
 
@@ -132,6 +147,7 @@ static void test_every_type(void **state)
     assert_string_equal(text[1].at, "");
     assert_int_equal(text[2].size, 3);
     assert_memory_equal(text[2].at, "b\0c", 4);
+    assert_memory_equal(text[0].at, "a\0\0b\0c", 7);
     mf_array_free(array);
     array = array_of(model, "large"); /* it comes in pieces */
     text = array->elements;
@@ -199,6 +215,37 @@ static void test_json(void **state)
     mf_model_close(model);
 }
 
+/* ---- every array of texts ---- */
+
+static size_t texts_seen;
+
+static void check_fixture(const char *name, const uint8_t *bytes, size_t size)
+{
+    struct mf_model *model;
+    struct mf_meta meta;
+
+    (void)bytes, (void)size;
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
+        return;
+    for (size_t i = 0; mf_meta_at(model, i, &meta); i++) {
+        const struct mf_array *array;
+
+        if (meta.of != MF_VALUE_STRING ||
+            mf_values_read(model, i, &array) != MF_OK)
+            continue;
+        texts_seen += check_piece(array);
+        mf_array_free(array);
+    }
+    mf_model_close(model);
+}
+
+static void test_one_piece(void **state)
+{
+    (void)state;
+    each_fixture("", check_fixture);
+    assert_true(texts_seen > 1000);
+}
+
 /* ---- whatever is refused ---- */
 
 static void test_no_memory(void **state)
@@ -245,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(test_every_type),
         WITH_ENV(test_json),
+        WITH_ENV(test_one_piece),
         WITH_ENV(test_no_memory),
     };
 

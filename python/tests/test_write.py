@@ -1,0 +1,526 @@
+# SPDX-License-Identifier: MIT
+"""What writes: convert, quantize, Writer, edit."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import modelfile
+from modelfile import Typed
+from support import TOP, InFolder, fixture, here, needs_numpy, needs_torch, numpy, torch
+
+PROGRAM = str(TOP / os.environ.get("BUILD", "build") / "modelfile")
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Converting(InFolder):
+    def base(self):
+        """A model of f32, beside the folder."""
+        folder = tempfile.mkdtemp(prefix="modelfile-py-")
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "base.gguf")
+        modelfile.dequantize(fixture("good-llama.gguf"), path)
+        return path
+
+    def by_program(self, *arguments):
+        subprocess.run([PROGRAM, *arguments, "-q"], check=True, capture_output=True)
+
+    @unittest.skipUnless(os.path.exists(PROGRAM), "the program is not built")
+    def test_the_files_of_the_program(self):
+        source, base = fixture("good-llama.gguf"), self.base()
+        mine, theirs = self.path("mine"), self.path("theirs")
+        modelfile.convert(base, mine + ".apr")
+        self.by_program("convert", base, theirs + ".apr")
+        self.assertEqual(content(mine + ".apr"), content(theirs + ".apr"))
+        for suffix, options, words in (
+            (".safetensors", {"lossy": True, "dequantize": True, "type": "f16"},
+             ["--lossy", "--type", "f16"]),
+            (".gguf", {"metadata": {"general.name": "new"}, "reserve": 100},
+             ["--reserve", "100"]),
+        ):
+            modelfile.convert(source, mine + suffix, **options)
+            if "metadata" in options:
+                self.by_program("convert", source, theirs + suffix, *words)
+                with modelfile.open(mine + suffix) as m:
+                    self.assertEqual(m.metadata["general.name"], "new")
+                continue
+            verb = "dequantize" if "dequantize" in options else "convert"
+            self.by_program(verb, source, theirs + suffix, *words)
+            self.assertEqual(content(mine + suffix), content(theirs + suffix), suffix)
+        for kind in ("Q8_0", "Q4_K_M", "q5_1"):
+            out = f"{mine}-{kind}.gguf"
+            result = modelfile.quantize(base, out, kind, threads=2, report=True)
+            self.by_program("quantize", base, f"{theirs}-{kind}.gguf", kind)
+            self.assertEqual(content(out), content(f"{theirs}-{kind}.gguf"), kind)
+            self.assertEqual(result.file_size, os.path.getsize(out))
+            with modelfile.open(out) as m:
+                self.assertEqual(
+                    [(t.name, t.type, t.shape) for t in result.tensors],
+                    [(t.name, t.type, t.shape) for t in m.tensors.values()],
+                )
+            measured = [each for each in result.types.values() if each.measured]
+            self.assertTrue(measured and all(each.rmse > 0 for each in measured))
+
+    def test_options_of_quantize(self):
+        base, out = self.base(), self.path("q.gguf")
+        result = modelfile.quantize(
+            base,
+            out,
+            "Q8_0",
+            tensor_types={"attn_q": "q5_1", "no_such": "q4_0"},
+            metadata={"general.name": "changed", "general.license": None},
+            output_type="f16",
+        )
+        self.assertGreater(result.matched["attn_q"], 0)
+        self.assertEqual(result.matched["no_such"], 0)
+        with modelfile.open(out) as m:
+            self.assertEqual(m.metadata["general.name"], "changed")
+            self.assertNotIn("general.license", m.metadata)
+            self.assertTrue(any(t.type == "q5_1" for t in m.tensors.values()))
+        with self.assertRaises(modelfile.OutputError):
+            modelfile.quantize(base, out, "Q8_0")
+        with self.assertRaises(TypeError):
+            modelfile.quantize(base, out, "Q8_0", include_weights="x")
+        with self.assertRaises(ValueError):
+            modelfile.quantize(base, out, "Q99", replace=True)
+        with self.assertRaises(TypeError):
+            modelfile.quantize(base, out)
+
+    def test_dry_run_writes_nothing(self):
+        result = modelfile.convert(self.base(), self.path("x.apr"), dry_run=True)
+        self.assertGreater(result.file_size, 0)
+        self.assertEqual(self.names(), [])
+
+    def test_shards(self):
+        result = modelfile.convert(
+            self.base(), self.path("m.gguf"), shard_tensors=4
+        )
+        self.assertEqual(result.file_count, len(self.names()))
+        found = modelfile.diff(self.base(), self.path(self.names()[0]))
+        self.assertTrue(all(d.name.startswith("split.") for d in found), found)
+
+    def test_diff_and_verify(self):
+        base, out = self.base(), self.path("q.gguf")
+        modelfile.quantize(base, out, "Q4_0")
+        found = modelfile.diff(base, out, values=True)
+        self.assertTrue(any(d.values and d.values.rmse > 0 for d in found))
+        self.assertTrue(any("type" in d.what and d.is_tensor for d in found))
+        self.assertTrue(any(not d.is_tensor and d.name == "general.file_type" for d in found))
+        verified = modelfile.verify(out, source=base)
+        self.assertTrue(verified)
+        self.assertEqual({t.verdict for t in verified.tensors}, {"same"})
+        self.assertFalse(modelfile.verify(fixture("good-llama.gguf"), base))
+
+    def test_progress(self):
+        seen = []
+        out = self.path("q.gguf")
+
+        def progress(done, total, tensor):
+            seen.append((done, total, tensor))
+
+        modelfile.quantize(self.base(), out, "Q8_0", progress=progress)
+        self.assertTrue(all(done <= total for done, total, _ in seen))
+        with self.assertRaises(modelfile.StoppedError):
+            self.stopped(lambda *_: False)
+        with self.assertRaisesRegex(RuntimeError, "mine"):
+            self.stopped(self.raises)
+        with self.assertRaises(TypeError):
+            modelfile.quantize(self.base(), out, "Q8_0", progress=3)
+        self.assertEqual(self.names(), ["q.gguf"])
+
+    def test_a_progress_function_of_the_same_model(self):
+        with modelfile.open(self.large()) as m:
+            with self.assertRaisesRegex(RuntimeError, "same model"):
+                m.hash(progress=lambda *_: m.validate())
+            self.assertTrue(m.hash())
+
+    def raises(self, *_):
+        raise RuntimeError("mine")
+
+    def stopped(self, progress):
+        modelfile.quantize(
+            self.large(), self.path("out.gguf"), "Q8_0", progress=progress
+        )
+
+    def large(self):
+        """A model of 64 MiB that takes a moment."""
+        folder = tempfile.mkdtemp(prefix="modelfile-py-")
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "large.gguf")
+        with modelfile.Writer(
+            path, metadata={"general.architecture": "llama"}
+        ) as w:
+            for i in range(4):
+                w.add(f"blk.{i}.attn_q.weight", (2048, 2048), "f32")
+            for i in range(4):
+                w.write(f"blk.{i}.attn_q.weight", bytes(2048 * 2048 * 4))
+        return path
+
+    def test_progress_that_is_shown(self):
+        code = (
+            "import modelfile\n"
+            f"modelfile.quantize({self.base()!r}, {self.path('q.gguf')!r},"
+            " 'Q8_0', progress=True)"
+        )
+        out = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=here()
+        )
+        self.assertEqual(out.returncode, 0, out.stderr)
+
+
+class Interrupts(InFolder):
+    def test_control_c(self):
+        """Ends quantize at once, as KeyboardInterrupt, and leaves nothing."""
+        source = Converting.large(self)
+        code = (
+            "import modelfile, sys\n"
+            "def shown(done, total, tensor):\n"
+            "    print('on', flush=True)\n"
+            "try:\n"
+            f"    modelfile.quantize({source!r}, {self.path('q.gguf')!r}, 'IQ3_S',\n"
+            "                       progress=shown, threads=1)\n"
+            "except KeyboardInterrupt:\n"
+            "    sys.exit(7)\n"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=here()
+        )
+        self.assertEqual(child.stdout.readline(), "on\n")
+        child.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        child.stdout.read()
+        self.assertEqual(child.wait(), 7)
+        child.stdout.close()
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual(self.names(), [])
+
+    def test_another_thread_runs_meanwhile(self):
+        source = Converting.large(self)
+        count = 0
+        stop = threading.Event()
+
+        def work():
+            nonlocal count
+            while not stop.is_set():
+                count += 1
+
+        other = threading.Thread(target=work)
+        other.start()
+        try:
+            before = count
+            modelfile.quantize(source, self.path("q.gguf"), "Q4_K_M", threads=1)
+            after = count
+        finally:
+            stop.set()
+            other.join()
+        self.assertGreater(after - before, 1000)
+
+
+class Values(InFolder):
+    def written(self, metadata, suffix=".gguf"):
+        path = self.path("values" + suffix)
+        with modelfile.Writer(path, metadata=metadata, replace=True):
+            pass
+        return modelfile.open(path)
+
+    def test_types(self):
+        cases = (
+            (True, "bool"),
+            (0, "u32"),
+            (2**32 - 1, "u32"),
+            (2**32, "u64"),
+            (-1, "i32"),
+            (-(2**31) - 1, "i64"),
+            (2**64 - 1, "u64"),
+            (0.5, "f32"),
+            (1e-05, "f32"),
+            (0.1, "f32"),
+            (0.1234567890123, "f64"),
+            (1e300, "f64"),
+            (float("inf"), "f32"),
+            ("", "string"),
+            ("text \U0001f600 \0 \udcff", "string"),
+            ("x" * 5000, "string"),
+            ([1, 2], "u32[]"),
+            ([1, -2], "i32[]"),
+            ([1.0, 0.1234567890123], "f64[]"),
+            (["a", ""], "string[]"),
+            ([True, False], "bool[]"),
+            (Typed("u8", 255), "u8"),
+            (Typed("i64[]", []), "i64[]"),
+            (Typed("string[]", ["a\0b", "c"]), "string[]"),
+            (Typed("f64[]", [0.1, float("nan")]), "f64[]"),
+        )
+        with self.written({f"k.{i}": value for i, (value, _) in enumerate(cases)}) as m:
+            for i, (value, type) in enumerate(cases):
+                key = f"k.{i}"
+                self.assertEqual(m.metadata.type(key), type, value)
+                found = m.metadata[key]
+                if isinstance(value, Typed):
+                    value = value.value
+                if isinstance(value, list):
+                    self.assertEqual(len(found), len(value))
+                    found, value = repr(list(found)), repr(value)
+                if type == "f32" and value in (0.1, 1e-05):
+                    self.assertAlmostEqual(found, value)
+                else:
+                    self.assertEqual(found, value)
+            self.assertEqual(len(m.metadata), len(cases) + ("general.alignment" in m.metadata))
+
+    def test_refused(self):
+        for error, value in (
+            (TypeError, object()),
+            (TypeError, b"bytes"),
+            (TypeError, None),
+            (TypeError, {"a": 1}),
+            (TypeError, [[1]]),
+            (ValueError, []),
+            (ValueError, 2**64),
+            (ValueError, [1, "a"]),
+            (ValueError, Typed("u8", 256)),
+            (ValueError, Typed("u8", -1)),
+            (TypeError, Typed("u8", 1.5)),
+            (TypeError, Typed("u8", True)),
+            (TypeError, Typed("bool", 1)),
+            (TypeError, Typed("string", 1)),
+            (TypeError, Typed("string[]", "abc")),
+            (TypeError, Typed("f32", "1")),
+            (ValueError, Typed("f32", 1e39)),
+            (ValueError, Typed("u7", 1)),
+        ):
+            with self.assertRaises(error, msg=repr(value)):
+                self.written({"k": value})
+        for key in ("", "a\0b", "k" * 70000):
+            with self.assertRaises((ValueError, modelfile.Error), msg=key[:10]):
+                self.written({key: 1})
+        self.assertEqual(self.names(), [])
+
+    @needs_numpy
+    def test_of_numpy(self):
+        with self.written(
+            {
+                "a": numpy.arange(3, dtype="int16"),
+                "b": numpy.float64(0.1),
+                "c": numpy.float32(0.1),
+                "d": numpy.array([True]),
+            }
+        ) as m:
+            types = [m.metadata.type(key) for key in "abcd"]
+            self.assertEqual(types, ["i16[]", "f64", "f32", "bool[]"])
+            self.assertEqual(m.metadata["a"].numpy().dtype, numpy.int16)
+            self.assertEqual(m.metadata["a"].numpy().tolist(), [0, 1, 2])
+        with self.assertRaises(ValueError):
+            self.written({"a": numpy.zeros((2, 2))})
+        with self.assertRaises(TypeError):
+            self.written({"a": numpy.zeros(2, "complex64")})
+
+
+@needs_numpy
+class Writing(InFolder):
+    def test_in_any_order(self):
+        a = numpy.arange(6, dtype="float32").reshape(2, 3)
+        b = numpy.arange(4, dtype="int8")
+        for suffix in (".gguf", ".safetensors", ".apr"):
+            path = self.path("w" + suffix)
+            with modelfile.Writer(path) as w:
+                w.add("a", (2, 3), "f32")
+                w.add("b", array=b)
+                w.write("a", a.tobytes()[8:], 8)
+                self.assertNotIn("w" + suffix, self.names())
+                w.write("a", a.tobytes()[:8])
+            with modelfile.open(path) as m:
+                self.assertEqual(m.tensors["a"].numpy().tolist(), a.tolist())
+                self.assertEqual(m.tensors["b"].numpy().tolist(), b.tolist())
+                self.assertEqual(m.error_count, 0)
+
+    def test_encodes(self):
+        a = numpy.random.default_rng(1).standard_normal((4, 64), "float32")
+        path = self.path("w.gguf")
+        with modelfile.Writer(path) as w:
+            w.add("a", a.shape, "q8_0")
+            w.add("h", a.shape, "f16")
+            w.write("a", a)
+            w.write("h", a.astype("float16"))
+        with modelfile.open(path) as m:
+            blocks = modelfile.quantize_array(a, "q8_0")
+            self.assertEqual(m.tensors["a"].numpy().tolist(), blocks.tolist())
+            self.assertEqual(m.tensors["h"].numpy().tolist(), a.astype("float16").tolist())
+
+    @needs_torch
+    def test_of_torch(self):
+        path = self.path("w.safetensors")
+        numbers = torch.arange(6).reshape(2, 3)
+        kinds = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool)
+        with modelfile.Writer(path) as w:
+            for kind in kinds:
+                w.add(f"{kind}", array=numbers.to(kind))
+            w.add("t", array=numbers.t())
+        with modelfile.open(path) as m:
+            for kind in kinds:
+                found = m.tensors[f"{kind}"].torch()
+                self.assertEqual(found.dtype, kind)
+                self.assertTrue(torch.equal(found, numbers.to(kind)), kind)
+            self.assertTrue(torch.equal(m.tensors["t"].torch(), numbers.t()))
+
+    def test_big_endian(self):
+        a = numpy.arange(6, dtype="float32")
+        path = self.path("w.gguf")
+        with modelfile.Writer(path, big_endian=True) as w:
+            w.add("a", array=a)
+        with modelfile.open(path) as m:
+            self.assertEqual(m.byte_order, "big")
+            self.assertEqual(m.tensors["a"].numpy().tolist(), a.tolist())
+
+    def test_nothing_before_the_end(self):
+        path = self.path("w.gguf")
+        with self.assertRaisesRegex(RuntimeError, "mine"):
+            with modelfile.Writer(path) as w:
+                w.add("a", (2,), "f32")
+                w.write("a", bytes(8))
+                raise RuntimeError("mine")
+        self.assertEqual(self.names(), [])
+        with self.assertRaises(modelfile.Error):  # a tensor is missing
+            with modelfile.Writer(path) as w:
+                w.add("a", (2,), "f32")
+        self.assertEqual(self.names(), [])
+        w = modelfile.Writer(path)
+        w.add("a", (2,), "f32")
+        w.write("a", bytes(8))
+        del w
+        self.assertEqual(self.names(), [])
+
+    def test_wrong_use(self):
+        with modelfile.Writer(self.path("w.gguf")) as w:
+            w.add("a", (2, 32), "f32")
+            w.add("q", (2, 32), "q8_0")
+            for error, use in (
+                (ValueError, lambda: w.add("a", (2,), "f32")),
+                (ValueError, lambda: w.add("b", (2,), "f33")),
+                (ValueError, lambda: w.add("b", (-2,), "f32")),
+                (TypeError, lambda: w.add("b", (1.5,), "f32")),
+                (TypeError, lambda: w.add("b", (2,))),
+                (TypeError, lambda: w.add("b", array=numpy.zeros(2, "U1"))),
+            ):
+                with self.assertRaises(error):
+                    use()
+            w.write("q", numpy.zeros((2, 34), "uint8"))
+            for error, use in (
+                (KeyError, lambda: w.write("none", b"")),
+                (ValueError, lambda: w.write("a", numpy.zeros((32, 2), "float32"))),
+                (TypeError, lambda: w.write("a", numpy.zeros((2, 32), "int32"))),
+                (TypeError, lambda: w.write("a", "text")),
+                (ValueError, lambda: w.write("a", bytes(8), -1)),
+                (modelfile.Error, lambda: w.write("a", bytes(1000))),
+                (ValueError, lambda: w.set("k", 1)),
+                (ValueError, lambda: w.add("z", (1,), "f32")),
+            ):
+                with self.assertRaises(error):
+                    use()
+            w.write("a", numpy.zeros((2, 32), "float32"))
+        with self.assertRaisesRegex(ValueError, "closed"):
+            w.write("a", b"")
+        with self.assertRaises(ValueError):
+            modelfile.Writer(self.path("w.bin"))
+        with self.assertRaises(modelfile.OutputError):
+            with modelfile.Writer(self.path("w.gguf")):
+                pass
+
+    def test_copies_metadata(self):
+        with modelfile.open(fixture("good-arrays.gguf")) as m:
+            with modelfile.Writer(self.path("w.gguf")) as w:
+                w.copy_metadata(m, skip=["general.alignment"])
+        self.assertEqual(
+            [d for d in modelfile.diff(fixture("good-arrays.gguf"), self.path("w.gguf"))
+             if not d.is_tensor and d.name != "general.alignment"],
+            [],
+        )
+
+
+class Editing(InFolder):
+    def test_in_place(self):
+        path = self.copy("good-llama.gguf")
+        with modelfile.edit(path) as e:
+            self.assertEqual(e.metadata["general.license"], "mit")
+            e.metadata["general.license"] = "mpl"
+            e.metadata["llama.rope.freq_base"] = 20000
+            del e.metadata["general.name"]
+            e.metadata["new.key"] = 7
+            self.assertEqual(e.metadata["new.key"], 7)
+            self.assertNotIn("general.name", e.metadata)
+            self.assertIn("new.key", list(e.metadata))
+        with modelfile.open(path) as m:
+            self.assertEqual(m.metadata["general.license"], "mpl")
+            self.assertEqual(m.metadata["new.key"], 7)
+            self.assertEqual(m.metadata.type("llama.rope.freq_base"), "f32")
+            self.assertNotIn("general.name", m.metadata)
+            self.assertEqual(m.validate(data=True), [])
+
+    def test_nothing_after_an_exception(self):
+        path = self.copy("good-llama.gguf")
+        before = content(path)
+        with self.assertRaisesRegex(RuntimeError, "mine"):
+            with modelfile.edit(path) as e:
+                e.metadata["general.license"] = "mpl"
+                raise RuntimeError("mine")
+        with modelfile.edit(path) as e:
+            pass
+        self.assertEqual(content(path), before)
+        self.assertEqual(self.names(), ["good-llama.gguf"])
+
+    def test_refused_where_it_is_written(self):
+        path = self.copy("good-llama.gguf")
+        with modelfile.edit(path) as e:
+            for error, key, value in (
+                (TypeError, "llama.block_count", "two"),
+                (ValueError, "llama.block_count", -1),
+                (TypeError, "general.name", 3),
+                (TypeError, "general.name", None),
+            ):
+                with self.assertRaises(error):
+                    e.metadata[key] = value
+            with self.assertRaises(KeyError):
+                del e.metadata["none"]
+        with self.assertRaises(modelfile.UnsupportedError):
+            with modelfile.edit(path) as e:
+                e.metadata["llama.block_count"] = 99
+        with modelfile.edit(path, force=True) as e:
+            e.metadata["llama.block_count"] = 99
+        with modelfile.open(path) as m:
+            self.assertEqual(m.metadata["llama.block_count"], 99)
+
+    def test_two_at_once(self):
+        path = self.copy("good-llama.gguf")
+        with modelfile.edit(path) as e:
+            e.metadata["general.license"] = "mpl"
+            stopped = []
+
+            def other():
+                try:
+                    with modelfile.edit(path):
+                        pass
+                except modelfile.Error as error:
+                    stopped.append(error)
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            time.sleep(0.3)
+        thread.join()
+        self.assertEqual(stopped, [])
+
+    def test_recover(self):
+        path = self.copy("good-llama.gguf")
+        self.assertEqual(modelfile.recover(path).found, "none")
+
+
+if __name__ == "__main__":
+    unittest.main()
