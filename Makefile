@@ -17,8 +17,9 @@
 #     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
-#     QUICK=1                     leaves out crashes at every call, which take
-#                                 minutes and are done by the plain tests
+#     QUICK=                      for make test: long tests as a whole, as make
+#                                 check runs them
+#     DEB=1                       for make check: Debian's packages as well
 #     PREFIX=/usr/local DESTDIR=  where make install puts things; STRIP=: leaves
 #                                 debugging information in them
 
@@ -233,7 +234,19 @@ PROGRAMS := $(BUILD)/tests/programs
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
 # The packages' test builds them: make deb-check.
 DEB_TEST := tests/project/deb.t
-SCRIPTS  := $(filter-out $(DEB_TEST),$(wildcard tests/*/*.t))
+scripts   = $(wildcard $(1:%=tests/*/%.t))
+# What `make check` runs once, without sanitizers, and `make test` leaves out:
+# other systems, other builds of the library, a release, the site, a pipeline that
+# builds all of it.
+DEEP     := ci_docs dist musl nozlib site sizes static wasi windows without
+# Inputs of fuzzing: `make check` runs them under sanitizers.
+FUZZED   := replay
+SCRIPTS  := $(filter-out $(DEB_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcard tests/*/*.t))
+# Tests that do less where QUICK is set, as it is but in the run of `make check`
+# that has no sanitizers.
+QUICK    ?= 1
+LONG     := $(shell grep -l QUICK tests/*/*.t)
+LONG_UNIT = $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(shell grep -l test_is_quick $(UNIT_SRC))))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
@@ -660,14 +673,17 @@ $(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ $(LIBS) -lpthread -o $@
 
-test: ## installs what is missing, builds, and runs every test (1 GB of disk)
+test: ## installs what is missing, builds, and runs the tests (1 GB of disk)
 	@echo "The tests take about 1 GB of disk in $(BUILD), and more in" \
 	    "$${TMPDIR:-/tmp} for as long as one runs."
 	@sh tests/install_deps.sh test
-	@$(MAKE) --no-print-directory run-tests
+	@$(MAKE) --no-print-directory run-tests REPLAYS=
+
+# Programs that run inputs of fuzzing, and what these are.
+REPLAYS   = fuzz-seeds $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 .PHONY: run-tests tests-built
-tests-built: all fuzz-seeds $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(REPLAYS)
 
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
@@ -679,17 +695,20 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci editors embed install outside output plan_archs resume screen tsv words
+BESIDE   := abi action alloc bench ci complete_shells docs editors embed install layers outside output package plan_archs resume rows screen tsv words
 
-check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
+check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
+	@$(if $(DEB),sh tests/install_deps.sh deb)
 	@$(MAKE) --no-print-directory format-check metrics leak-check
-	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
+	@$(MAKE) --no-print-directory run-tests QUICK= REPLAYS= \
+	    UNIT="$(LONG_UNIT)" SCRIPTS="$(LONG) $(call scripts,$(DEEP)) $(if $(DEB),$(DEB_TEST))"
+	@$(MAKE) --no-print-directory run-tests CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
-	    SCRIPTS="$(filter-out $(wildcard $(BESIDE:%=tests/*/%.t)),$(SCRIPTS))"
-	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
+	    SCRIPTS="$(filter-out $(call scripts,$(BESIDE)),$(SCRIPTS)) $(call scripts,$(FUZZED))"
+	@$(MAKE) --no-print-directory run-tests CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
-	    UNIT="$(THREADED)" VARIANTS= FUZZ_NAMES= \
+	    UNIT="$(THREADED)" VARIANTS= REPLAYS= \
 	    SCRIPTS="$(patsubst %,tests/cli/%.t,diff hash quantize write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
