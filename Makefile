@@ -63,7 +63,7 @@ known    = $(if $(filter undefined,$(origin $(answer))),$(call note,$(answer),$(
 # On other processors than x86-64 a char may have no sign, and for s390x -std=c11
 # makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-           -fvisibility=hidden -ffp-contract=off \
+           -fvisibility=$(if $(SAN),default,hidden) -ffp-contract=off \
            -ffunction-sections -fdata-sections \
            $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
@@ -236,9 +236,9 @@ VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved to
 DEB_TEST := tests/project/deb.t
 scripts   = $(wildcard $(1:%=tests/*/%.t))
 # What `make check` runs once, without sanitizers, and `make test` leaves out:
-# other systems, other builds of the library, a release, the site, a pipeline that
-# builds all of it.
-DEEP     := ci_docs dist musl nozlib site sizes static wasi windows without
+# other systems, other builds of the library, what is installed, a release, the
+# site, pipelines, the layers of the sources.
+DEEP     := action ci_docs dist install layers musl nozlib site sizes static wasi windows without
 # Inputs of fuzzing: `make check` runs them under sanitizers.
 FUZZED   := replay
 SCRIPTS  := $(filter-out $(DEB_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcard tests/*/*.t))
@@ -572,9 +572,25 @@ unit_object = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC)))
 $(foreach unit,$(notdir $(UNIT)),$(eval $(BUILD)/tests/$(unit): $(call unit_object,$(unit))))
 $(UNIT): | $(FIXTURES)
 
-$(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
+# A sanitizer's reports name lines: to link that information into each takes a
+# second, so those tests share one library, which has names for everything.  Some
+# replace functions of it, or look at their own symbols.
+TESTED   := $(BUILD)/libtested.so
+OF_TESTED = $(if $(SAN),-Wl$(COMMA)-rpath$(COMMA)'$$ORIGIN/..')
+WHOLE    := $(addprefix $(BUILD)/tests/test_,graph_facts hub_back loader_facts profile profile_names threads verify)
+$(if $(SAN),$(WHOLE),$(filter-out %/test_malloc_count,$(UNIT))): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
+
+ifdef SAN
+$(TESTED): $(LIB_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ -o $@
+
+$(filter-out $(WHOLE) %/test_malloc_count,$(UNIT)): $(TESTED)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -lcmocka $(LIBS) $(OF_TESTED) -o $@
+endif
 
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
@@ -695,7 +711,7 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi action alloc bench ci complete_shells docs editors embed install layers outside output package plan_archs resume rows screen tsv words
+BESIDE   := abi alloc bench ci complete_shells crash docs editors embed outside output package plan_archs resume rows screen tsv words
 
 check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
@@ -735,10 +751,10 @@ FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),
 
 .SECONDEXPANSION:
 $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
-    $$(call fuzz_command,$$*) $(OBJECTS)
+    $$(call fuzz_command,$$*) $(if $(SAN),$(TESTED),$(OBJECTS))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
+	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) $(OF_TESTED) -o $@
 
 # What they begin with; a list is written after the inputs that it names.
 SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)
