@@ -245,7 +245,7 @@ SCRIPTS  := $(filter-out $(DEB_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcar
 # Tests that do less where QUICK is set, as it is but in the run of `make check`
 # that has no sanitizers.
 QUICK    ?= 1
-LONG     := $(shell grep -l QUICK tests/*/*.t)
+LONG      = $(shell grep -l QUICK tests/*/*.t)
 LONG_UNIT = $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(shell grep -l test_is_quick $(UNIT_SRC))))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
@@ -701,9 +701,10 @@ REPLAYS   = fuzz-seeds $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 .PHONY: run-tests tests-built
 tests-built: all $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(REPLAYS)
 
+RUN       = $(UNIT) $(SCRIPTS)
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
-	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
+	    QUICK=$(QUICK) sh tests/run.sh $(RUN)
 
 # What gcc's build runs again: it has threads, which clang's has only where there
 # is libomp.
@@ -718,7 +719,7 @@ check: ## long tests, other builds and systems, then tests under sanitizers with
 	@$(if $(DEB),sh tests/install_deps.sh deb)
 	@$(MAKE) --no-print-directory format-check metrics leak-check
 	@$(MAKE) --no-print-directory run-tests QUICK= REPLAYS= \
-	    UNIT="$(LONG_UNIT)" SCRIPTS="$(LONG) $(call scripts,$(DEEP)) $(if $(DEB),$(DEB_TEST))"
+	    RUN="$(LONG_UNIT) $(LONG) $(call scripts,$(DEEP)) $(if $(DEB),$(DEB_TEST))"
 	@$(MAKE) --no-print-directory run-tests CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
 	    SCRIPTS="$(filter-out $(call scripts,$(BESIDE)),$(SCRIPTS)) $(call scripts,$(FUZZED))"
