@@ -589,7 +589,7 @@ $(TESTED): $(LIB_OBJ)
 
 $(filter-out $(WHOLE) %/test_malloc_count,$(UNIT)): $(TESTED)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lcmocka $(LIBS) $(OF_TESTED) -o $@
+	$(Q)$(LINK) $(filter %.o,$^) $(TESTED) -lcmocka $(LIBS) $(OF_TESTED) -o $@
 endif
 
 # What only the program does.
