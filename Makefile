@@ -18,8 +18,9 @@
 #     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
-#     QUICK=1                     leaves out crashes at every call, which take
-#                                 minutes and are done by the plain tests
+#     QUICK=                      for make test: long tests as a whole, as make
+#                                 check runs them
+#     DEB=1                       for make check: Debian's packages as well
 #     PREFIX=/usr/local DESTDIR=  where make install puts things; STRIP=: leaves
 #                                 debugging information in them
 
@@ -63,7 +64,7 @@ known    = $(if $(filter undefined,$(origin $(answer))),$(call note,$(answer),$(
 # On other processors than x86-64 a char may have no sign, and for s390x -std=c11
 # makes gcc compute floats as doubles, which rounds twice.
 STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
-           -fvisibility=hidden -ffp-contract=off \
+           -fvisibility=$(if $(SAN),default,hidden) -ffp-contract=off \
            -ffunction-sections -fdata-sections \
            $(if $(X86_64),,-fsigned-char $(call known,-fexcess-precision=fast))
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
@@ -235,7 +236,19 @@ VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved to
 # These install whole systems: make deb-check, make wheel-check.
 DEB_TEST := tests/project/deb.t
 WHEEL_TEST := tests/python/bare.t
-SCRIPTS  := $(filter-out $(DEB_TEST) $(WHEEL_TEST),$(wildcard tests/*/*.t))
+scripts   = $(wildcard $(1:%=tests/*/%.t))
+# What `make check` runs once, without sanitizers, and `make test` leaves out:
+# other systems, other builds of the library, what is installed, a release, the
+# site, pipelines, the layers of the sources.
+DEEP     := action ci_docs dist install layers musl nozlib site sizes static wasi wheel windows without
+# Inputs of fuzzing: `make check` runs them under sanitizers.
+FUZZED   := replay
+SCRIPTS  := $(filter-out $(DEB_TEST) $(WHEEL_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcard tests/*/*.t))
+# Tests that do less where QUICK is set, as it is but in the run of `make check`
+# that has no sanitizers.
+QUICK    ?= 1
+LONG      = $(shell grep -l QUICK tests/*/*.t)
+LONG_UNIT = $(patsubst %.c,$(BUILD)/tests/%,$(notdir $(shell grep -l test_is_quick $(UNIT_SRC))))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
@@ -618,9 +631,25 @@ unit_object = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$(1).c,$(UNIT_SRC)))
 $(foreach unit,$(notdir $(UNIT)),$(eval $(BUILD)/tests/$(unit): $(call unit_object,$(unit))))
 $(UNIT): | $(FIXTURES)
 
-$(filter-out %/test_malloc_count,$(UNIT)): $(LIB_OBJ)
+# A sanitizer's reports name lines: to link that information into each takes a
+# second, so those tests share one library, which has names for everything.  Some
+# replace functions of it, or look at their own symbols.
+TESTED   := $(BUILD)/libtested.so
+OF_TESTED = $(if $(SAN),-Wl$(COMMA)-rpath$(COMMA)'$$ORIGIN/..')
+WHOLE    := $(addprefix $(BUILD)/tests/test_,graph_facts hub_back loader_facts profile profile_names threads verify)
+$(if $(SAN),$(WHOLE),$(filter-out %/test_malloc_count,$(UNIT))): $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
+
+ifdef SAN
+$(TESTED): $(LIB_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) $^ -o $@
+
+$(filter-out $(WHOLE) %/test_malloc_count,$(UNIT)): $(TESTED)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(filter %.o,$^) $(TESTED) -lcmocka $(LIBS) $(OF_TESTED) -o $@
+endif
 
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
@@ -719,18 +748,22 @@ $(HELPERS): $(BUILD)/tests/%: $(PROGRAMS)/%.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(SLIM) $^ $(LIBS) -lpthread -o $@
 
-test: ## installs what is missing, builds, and runs every test (1 GB of disk)
+test: ## installs what is missing, builds, and runs the tests (1 GB of disk)
 	@echo "The tests take about 1 GB of disk in $(BUILD), and more in" \
 	    "$${TMPDIR:-/tmp} for as long as one runs."
 	@sh tests/install_deps.sh test
-	@$(MAKE) --no-print-directory run-tests
+	@$(MAKE) --no-print-directory run-tests REPLAYS=
+
+# Programs that run inputs of fuzzing, and what these are.
+REPLAYS   = fuzz-seeds $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 .PHONY: run-tests tests-built
-tests-built: all fuzz-seeds $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(MAKER) $(UNIT) $(HELPERS) $(VARIANTS) $(REPLAYS)
 
+RUN       = $(UNIT) $(SCRIPTS)
 run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
-	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
+	    QUICK=$(QUICK) sh tests/run.sh $(RUN)
 
 # What gcc's build runs again: it has threads, which clang's has only where there
 # is libomp.
@@ -738,17 +771,20 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci editors embed install outside output plan_archs python resume screen tsv wheel words
+BESIDE   := abi alloc bench ci complete_shells crash docs editors embed outside output package plan_archs python resume rows screen tsv words
 
-check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
+check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
+	@$(if $(DEB),sh tests/install_deps.sh deb)
 	@$(MAKE) --no-print-directory format-check metrics leak-check
-	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
+	@$(MAKE) --no-print-directory run-tests QUICK= REPLAYS= \
+	    RUN="$(LONG_UNIT) $(LONG) $(call scripts,$(DEEP)) $(if $(DEB),$(DEB_TEST))"
+	@$(MAKE) --no-print-directory run-tests CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
-	    SCRIPTS="$(filter-out $(wildcard $(BESIDE:%=tests/*/%.t)),$(SCRIPTS))"
-	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
+	    SCRIPTS="$(filter-out $(call scripts,$(BESIDE)),$(SCRIPTS)) $(call scripts,$(FUZZED))"
+	@$(MAKE) --no-print-directory run-tests CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
-	    UNIT="$(THREADED)" VARIANTS= FUZZ_NAMES= \
+	    UNIT="$(THREADED)" VARIANTS= REPLAYS= \
 	    SCRIPTS="$(patsubst %,tests/cli/%.t,diff hash quantize write)"
 
 # Not part of check: one processor takes a quarter of an hour or more.
@@ -775,10 +811,10 @@ FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),
 
 .SECONDEXPANSION:
 $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
-    $$(call fuzz_command,$$*) $(OBJECTS)
+    $$(call fuzz_command,$$*) $(if $(SAN),$(TESTED),$(OBJECTS))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
+	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) $(OF_TESTED) -o $@
 
 # What they begin with; a list is written after the inputs that it names.
 SEEDS        := $(FUZZ_NAMES:%=$(BUILD)/seeds/%.txt)

@@ -12,7 +12,7 @@
 #                          key is \t, or \024 (Ctrl-T): all candidates at once
 #     shell_end
 #
-# Ctrl-G appends the line to a file, and empties it.
+# Ctrl-G writes the line to a pipe, and empties it.
 
 # What each shell reads when it begins.
 typing_rc() {
@@ -25,7 +25,7 @@ bind 'set page-completions off'
 bind 'set bell-style none'
 bind 'set enable-bracketed-paste off'
 bind '"\\C-t": insert-completions'
-dump() { printf '%s\\0' "\$READLINE_LINE" >>'$dir/line'; READLINE_LINE= READLINE_POINT=0; }
+dump() { printf '%s\\0' "\$READLINE_LINE" >'$dir/line'; READLINE_LINE= READLINE_POINT=0; }
 bind -x '"\\C-g": dump'
 . '$PWD/cli/complete/modelfile.bash'
 END
@@ -34,7 +34,7 @@ PS1='> ' LISTMAX=1000000
 setopt no_beep no_auto_menu
 fpath=('$PWD/cli/complete' \$fpath)
 autoload -Uz compinit && compinit -u -d '$dir/rc/dump'
-dump() { print -rn -- "\$BUFFER" >>'$dir/line'; printf '\\0' >>'$dir/line'; BUFFER= }
+dump() { { print -rn -- "\$BUFFER"; printf '\\0' } >'$dir/line'; BUFFER= }
 zle -N dump && bindkey '^G' dump
 every() { _main_complete; compstate[insert]=all }
 zle -C every complete-word every && bindkey '^T' every
@@ -43,8 +43,10 @@ END
 set fish_greeting
 function fish_prompt; echo '> '; end
 function dump
-    commandline -b | string collect >>'$dir/line'
-    printf '\\0' >>'$dir/line'
+    begin
+        commandline -b | string collect
+        printf '\\0'
+    end >'$dir/line'
     commandline -r ''
 end
 bind \\cg dump
@@ -63,9 +65,8 @@ typing_command() { # SHELL
 shell_begin() { # SHELL
     command -v script >/dev/null 2>&1 && command -v "$1" >/dev/null 2>&1 || return
     [ -d "$dir/rc" ] || typing_rc
-    : >"$dir/line"
-    rm -f "$dir/keys"
-    mkfifo "$dir/keys"
+    rm -f "$dir/keys" "$dir/line"
+    mkfifo "$dir/keys" "$dir/line"
     (
         cd "$dir/here" || exit
         PATH=$dir/bin:$PATH HOME=$dir/here ZDOTDIR=$dir/rc \
@@ -89,19 +90,15 @@ typing_wait() {
     done"
 }
 
-typing_count() {
-    tr -dc '\0' <"$dir/line" | wc -c
-}
-
+# The shell opens the pipe once for each line, and the line ends when it closes it.
 typed() { # KEYS
-    : >"$dir/line"
     # shellcheck disable=SC2059 # it has escapes
     printf "$1\007" >&8
-    typing_wait 'until [ "$(typing_count)" -gt 0 ]' || {
+    timeout 30 cat "$dir/line" >"$dir/typed" || {
         line='(no answer)'
         return 1
     }
-    line=$(tr -d '\0' <"$dir/line")
+    line=$(tr -d '\0' <"$dir/typed")
 }
 
 shell_end() {

@@ -13,5 +13,7 @@ sed -n 's/^| `\([^`]*\)` | \([a-z]*\) |.*/\1 \2/p' fixtures/README.md \
 
 # number KEY: of the first object in $dir/out.
 number() {
-    grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
+    number_text=$(cat "$dir/out")
+    number_text=${number_text#*"\"$1\":"}
+    echo "${number_text%%[!0-9]*}"
 }

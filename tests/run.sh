@@ -6,8 +6,9 @@
 #     tests/run.sh TEST...
 #
 # A TEST is a program or a *.t script.  They run under prove, JOBS (2) at a
-# time, each for at most TEST_TIMEOUT (1200) seconds.  Failures are shown with
-# what the test said, skipped tests by name; the last line is
+# time, each for at most TEST_TIMEOUT (1200) seconds, those in tests/slowest.txt
+# first.  Failures are shown with what the test said, skipped tests by name; the
+# last line is
 #
 #     N passed, N failed, N skipped
 #
@@ -48,6 +49,24 @@ export TAP_LOG
 trap 'rm -rf "$TAP_LOG"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# Those that take long begin first: none of them is waited for in the end.
+in_order() {
+    printf '%s\n' "$@" | awk -F / '
+        NR == FNR { if (!/^#/) rank[$1] = FNR; next }
+        { print ($NF in rank ? rank[$NF] : FNR + 1000) "\t" $0 }' \
+        "$(dirname "$0")/slowest.txt" - | sort -n | cut -f 2-
+}
+if [ $# -gt 1 ]; then
+    before=$IFS
+    IFS='
+'
+    set -f
+    # shellcheck disable=SC2046 # a test in each line
+    set -- $(in_order "$@")
+    set +f
+    IFS=$before
+fi
 
 # The word of prove is not needed for the verdict: it shows progress, and
 # whatever it minds shows in the counts as well.

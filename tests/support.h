@@ -155,7 +155,16 @@ each_fixture(const char *prefix,
     return count;
 }
 
-/* Whether the plain tests do the rest of it. */
+/* gcc defines a macro where memory is checked, clang has a feature. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#define TEST_SANITIZED __has_feature(address_sanitizer)
+#else
+#define TEST_SANITIZED 0
+#endif
+
+/* Whether the run of `make check` without sanitizers does the rest of it. */
 static inline bool test_is_quick(void)
 {
     const char *text = getenv("QUICK");

@@ -270,7 +270,7 @@ check "--dry-run changes nothing" dry
 # ---- crashes
 
 if [ -n "${QUICK:-}" ]; then
-    skip "a crash at every moment" "the plain tests do this"
+    skip "a crash at every moment" "make check does this"
     finish
     exit
 fi

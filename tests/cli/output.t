@@ -4,7 +4,8 @@
 # output.t - every command where its answer, or what it writes, does not arrive
 #
 # No command ends badly without a sentence that says why, none says that it was
-# done when it was not, and none keeps quiet about what it did all the same.
+# done when it was not, and none keeps quiet about what it did all the same.  With
+# QUICK=1, no call of the system fails.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -333,7 +334,9 @@ each_fault() {
                 --shard-tensors 100 || return
     done
 }
-if ! strace -qq -o trace true 2>/dev/null ||
+if [ -n "${QUICK:-}" ]; then
+    skip "each call that writes fails once" "make check does this"
+elif ! strace -qq -o trace true 2>/dev/null ||
     grep -q __asan_report "$modelfile"; then
     skip "each call that writes fails once" "strace is not there or refused"
 else

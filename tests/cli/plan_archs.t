@@ -103,7 +103,7 @@ compare() { # SUFFIX OPTION...
 }
 check_empty "compute buffers of all graphs match llama.cpp" compare ""
 if [ "${QUICK:-}" = 1 ]; then
-    skip "and of models with all tensors" "the plain tests do this"
+    skip "and of models with all tensors" "make check does this"
 else
     check_empty "and of models with all tensors" compare -full --full
 fi

@@ -9,11 +9,6 @@
 set -u
 . tests/tap.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "musl" "the plain tests do this"
-    finish
-fi
-
 system=musl
 # wasi.t compiles them; they know no system.
 without="hub restore tokenizers plan verify"

@@ -7,10 +7,6 @@
 set -u
 . tests/tap.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "wasi" "the plain tests do this"
-    finish
-fi
 if ! node -e 'require("node:wasi")' 2>/dev/null; then
     skip "wasi" "apt-get install nodejs"
     finish

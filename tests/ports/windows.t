@@ -7,10 +7,6 @@
 set -u
 . tests/tap.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "windows" "the plain tests do this"
-    finish
-fi
 if ! command -v wine >/dev/null; then
     skip "windows" "apt-get install wine"
     finish

@@ -18,11 +18,6 @@ libs=${LIBS:--lz -lgomp -lpthread -lm -ldl}
 library=$build/libmodelfile.so
 known=lib/modelfile.abi
 
-if [ -n "${QUICK:-}" ]; then
-    skip "the interface is the one that is described" "the plain tests do this"
-    finish
-fi
-
 # ---- room for later members ----
 
 # A header with a member more in each struct that has room.

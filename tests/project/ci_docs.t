@@ -14,10 +14,6 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "docs/ci.md" "the plain tests do this"
-    finish
-fi
 if ! command -v git >/dev/null 2>&1 || ! git rev-parse --git-dir >/dev/null 2>&1; then
     skip "docs/ci.md" "git is not installed, or this is not a clone"
     finish

@@ -11,11 +11,6 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
-
-if [ -n "${QUICK:-}${SAN:-}" ]; then
-    skip "a release" "the plain tests do this"
-    finish
-fi
 . tests/lib-run.sh
 . tests/lib-python.sh
 

@@ -132,7 +132,7 @@ first_example_differs() {
 }
 if [ -n "${QUICK:-}" ]; then
     skip "README.md's first example is what the program prints" \
-        "the plain tests do this"
+        "make check does this"
 else
     check_empty "README.md's first example is what the program prints" \
         first_example_differs
@@ -217,7 +217,7 @@ quantization_differs() {
 }
 if [ -n "${QUICK:-}" ]; then
     skip "docs/quantization.md has the errors and sizes of today" \
-        "the plain tests do this"
+        "make check does this"
 else
     check_empty "docs/quantization.md has the errors and sizes of today" \
         quantization_differs

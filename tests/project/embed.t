@@ -192,7 +192,7 @@ guarded() { # NAME ARGUMENT...
     done
 }
 if [ -n "${QUICK:-}" ]; then
-    skip "refused allocations" "the plain tests do this"
+    skip "refused allocations" "make check does this"
 elif sanitized; then
     for program in $programs; do
         check "$program can be guarded" compile_c "$program" \

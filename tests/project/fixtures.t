@@ -14,13 +14,10 @@ set -u
 
 # listed FOLDER: what is made there, and the SHA-256 of each.
 listed() {
-    (cd "$1" && find . -path './good-*' -o -path './bad-*' \
+    (cd "$1" && find . \( -path './good-*' -o -path './bad-*' \
         -o -path './unsupported-*' -o -path './tokenize/*/*' \
-        -o -path './hub/options/*/*' ! -name '*.safetensors' |
-        sed 's|^\./||' | LC_ALL=C sort |
-        while read -r made; do
-            [ -d "$made" ] || sha256sum "$made"
-        done)
+        -o -path './hub/options/*/*' ! -name '*.safetensors' \) ! -xtype d |
+        sed 's|^\./||' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 sha256sum)
 }
 
 mkdir "$dir/made"

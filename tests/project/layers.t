@@ -11,12 +11,6 @@
 set -u
 . tests/tap.sh
 
-# What is in the sources does not depend on how they are compiled.
-if [ -n "${QUICK:-}" ]; then
-    skip "who includes what" "the plain tests do this"
-    finish
-fi
-
 build=${BUILD:-build}
 nm=${NM:-nm}
 cc=${CC:-cc}

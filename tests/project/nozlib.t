@@ -10,11 +10,6 @@
 set -u
 . tests/tap.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "no zlib" "the plain tests do this"
-    finish
-fi
-
 build=${BUILD:-build}
 cc=${CC:-cc}
 work=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-nozlib.XXXXXX")

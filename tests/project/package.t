@@ -11,11 +11,6 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-if [ -n "${QUICK:-}" ]; then
-    skip "debian/ fits the library" "the plain tests do this"
-    finish
-fi
-
 version=$(sed -n 's/^#define MF_VERSION_STRING "\(.*\)"/\1/p' lib/modelfile.h)
 minor=${version%.*}
 package=libmodelfile$minor

@@ -25,4 +25,35 @@ counted() {
 check_empty "a test that gives up, or ends too early, is one that failed" \
     counted
 
+# ---- their order
+
+names() {
+    grep -v '^#' tests/slowest.txt
+}
+unknown() {
+    [ "$(names | wc -l)" -gt 10 ] || echo "few names"
+    names | while read -r name; do
+        set -- tests/*/"${name%.t}".[tc]
+        [ -e "$1" ] || echo "$name"
+    done
+    names | sort | uniq -d
+}
+check_empty "tests/slowest.txt has tests that are there, each once" unknown
+
+# The list's second comes after its first, and any other after both.
+in_order() {
+    names | sed -n '1p; 2p' >"$dir/two"
+    first=$(sed -n 1p "$dir/two") second=$(sed -n 2p "$dir/two")
+    for name in "${second%.t}" "${first%.t}"; do
+        one "$name" 'echo "ok 1 - x"; echo 1..1'
+    done
+    printf '%s\n' "${first%.t}.t" "${second%.t}.t" >"$dir/list"
+    mkdir "$dir/of" && cp tests/run.sh tests/tap.awk "$dir/of" &&
+        cp "$dir/list" "$dir/of/slowest.txt" || return
+    JOBS=1 sh "$dir/of/run.sh" "$dir/b.t" "$dir/${second%.t}.t" "$dir/${first%.t}.t" 2>&1 |
+        sed -n 's|.*/\([a-z_]*\.t\) \.*.*ok.*|\1|p' >"$dir/said"
+    { cat "$dir/list" && echo b.t; } | diff - "$dir/said"
+}
+check "the slowest tests begin first" in_order
+
 finish

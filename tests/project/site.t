@@ -15,10 +15,6 @@ for tool in cmark-gfm mandoc node; do
         finish
     fi
 done
-if [ -n "${QUICK:-}" ]; then
-    skip "the site is whole" "the plain tests do this"
-    finish
-fi
 
 # A make of our own, not a branch of the one that may run this test.
 site() {

@@ -11,11 +11,6 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
-
-if [ -n "${QUICK:-}${SAN:-}" ]; then
-    skip "sizes" "the plain tests do this"
-    finish
-fi
 . tests/lib-run.sh
 
 cc=${CC:-cc}

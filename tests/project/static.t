@@ -10,11 +10,6 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
-
-if [ -n "${QUICK:-}${SAN:-}" ]; then
-    skip "one static file" "the plain tests do this"
-    finish
-fi
 . tests/lib-run.sh
 
 cc=${CC:-cc}

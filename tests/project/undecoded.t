@@ -27,7 +27,7 @@ none_fails() {
 }
 for tests in validate no_alarm; do
     if [ -n "${QUICK:-}" ]; then
-        skip "all of tests/cli/$tests.t" "the plain tests do this"
+        skip "all of tests/cli/$tests.t" "make check does this"
         continue
     fi
     check "all of tests/cli/$tests.t" none_fails "$tests"

@@ -11,10 +11,6 @@
 set -u
 . tests/tap.sh
 
-if [ -n "${QUICK:-}${SAN:-}" ]; then
-    skip "a wheel" "the plain tests do this"
-    finish
-fi
 . tests/lib-run.sh
 . tests/lib-python.sh
 
