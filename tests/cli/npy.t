@@ -148,7 +148,7 @@ changed = {}
 for name, array in arrays.items():
     changed[name] = array.copy()
     changed[name].flat[0] = not array.flat[0] if array.dtype == bool else \
-        np.nextafter(array.flat[0], 0) if array.dtype.kind == "f" else array.flat[0] ^ array.dtype.type(1)
+        np.nextafter(array.flat[0], array.dtype.type(0)) if array.dtype.kind == "f" else array.flat[0] ^ array.dtype.type(1)
 np.savez(other, **changed)
 different = ask("diff", "--values", path, other)["tensors"]
 assert [t["name"] for t in different] == list(arrays)
