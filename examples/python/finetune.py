@@ -4,7 +4,7 @@
     python3 examples/python/finetune.py FOLDER OUT.gguf [TYPE]
 
 FOLDER is the model that was trained, as Hugging Face has it.  No f16 file is
-written between, and nobody else's converter is needed.
+written between, and no other converter is needed.
 """
 
 import os

@@ -72,7 +72,7 @@ def method(test):
         if lacking:
             self.skipTest(f"no {', '.join(lacking)}")
         said = []
-        # Own names, as each example stands alone.
+        # Own names: each example is a program of its own.
         test.globs = {"__name__": "__main__"}
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
         runner.run(test, out=said.append)

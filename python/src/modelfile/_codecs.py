@@ -77,7 +77,7 @@ def quantize_array(
     columns = array.shape[-1]
     if columns % kernel.block:
         raise ValueError(
-            f"rows have {columns} numbers, which is no multiple of the "
+            f"rows have {columns} numbers, which is not a multiple of the "
             f"{kernel.block} of a block of {string_of(kernel)}"
         )
     needed = ctypes.c_bool()
@@ -122,8 +122,8 @@ def dequantize_array(
     """Decodes blocks to an array of float32.
 
     data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
-    tensor.  shape: of the numbers; None: that of the array, whose last dimension
-    is a row's bytes.  Raises ValueError if there are not as many bytes as that.
+    tensor.  shape: of the numbers; None: it follows from the array, whose last
+    dimension is a row's bytes.  Raises ValueError if there are not as many bytes as that.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
@@ -151,7 +151,7 @@ def dequantize_array(
         columns = size
     if columns % kernel.block:
         raise ValueError(
-            f"rows of {columns} numbers are no multiple of the {kernel.block} of a "
+            f"rows of {columns} numbers are not a multiple of the {kernel.block} of a "
             f"block of {string_of(kernel)}"
         )
     rows = size // columns if columns else 0
@@ -177,7 +177,7 @@ def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
     row = data.shape[-1] - kernel.prefix
     if row < 0 or row % kernel.size:
         raise ValueError(
-            f"rows of {data.shape[-1]} bytes are no multiple of the {kernel.size} of a "
+            f"rows of {data.shape[-1]} bytes are not a multiple of the {kernel.size} of a "
             f"block of {string_of(kernel)}"
         )
     return (*data.shape[:-1], row // kernel.size * kernel.block)

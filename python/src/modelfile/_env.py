@@ -116,7 +116,7 @@ class Env:
         self.busy = False
         #: exceptions of functions that the library called
         self.box: list[BaseException] = []
-        #: what is told how far the call is; it must not refer to the env
+        #: the progress function of the call; it must not refer to the env
         self.progress: list[Progress] = []
         self._ask = _ASK(Guard(_asker(self.box, self.progress), self.box, False))
         options = sized(

@@ -42,7 +42,7 @@ class Error(Exception):
     system: int = 0
 
     def __str__(self) -> str:
-        # That of OSError, a base of some classes, has another text.
+        # OSError, a base of some classes, would print another text.
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> Any:

@@ -51,7 +51,7 @@ def digest_kind(name: str) -> tuple[int, int]:
         if names[-1] == name:
             return row.kind, row.size
         index += 1
-    raise ValueError(f"{name!r} is no digest: {', '.join(names)} are")
+    raise ValueError(f"unknown digest {name!r}: use one of {', '.join(names)}")
 
 
 class Model:
@@ -473,8 +473,8 @@ class Model:
     # ---- maps
 
     def mapped(self, shard: int, private: bool) -> mmap.mmap | None:
-        """The whole file of a shard; private: may be written to, for nobody
-        else to see. None: it is not a file."""
+        """The whole file of a shard; private: writable, and what is written stays
+        in this process. None: it is not a file."""
         with self.env.lock:
             found = self._maps.get((shard, private))
             if found is not None:
@@ -559,7 +559,7 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
         return Model(env, cast(int, handle.value))
     if isinstance(file, int) and not isinstance(file, bool):
         if file < 0:
-            raise ValueError(f"{file} is no descriptor")
+            raise ValueError(f"{file} is not a descriptor")
         label = utf8(name or f"descriptor {file}")
         env.call(lib.mf_model_open_fd, env.handle, label, file, *rest)
         return Model(env, cast(int, handle.value))

@@ -268,7 +268,7 @@ class PlannedTensor:
     type: str
     bytes: int
     shard: int
-    intended: str  #: the type that its rows are no multiple of; else ""
+    intended: str  #: the type whose blocks its rows do not fill; else ""
     changed: bool  #: it gets another type
     weighted: bool  #: by an entry of the importance matrix
     needs_weights: bool  #: it is useless without an entry, and has none

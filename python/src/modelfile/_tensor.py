@@ -131,7 +131,7 @@ class Tensor:
     ) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
-        They are those of a little-endian file without packing and strides.  Raises
+        Bytes are as in a little-endian file without packing and strides.  Raises
         ValueError if offset is beyond the tensor, or the tensor is damaged.
 
         >>> import modelfile
@@ -200,7 +200,7 @@ class Tensor:
 
     def numpy(self, copy: bool | None = None) -> npt.NDArray[Any]:
         """An array of its numbers, or of its bytes where it is quantized: then
-        the last dimension is that of a row's blocks.
+        the last dimension is the bytes of a row.
 
         None: a read-only view of the file where that can be, which costs no
         memory until it is read, else a copy. True: a copy of one's own. False:

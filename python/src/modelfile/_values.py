@@ -10,7 +10,7 @@ plain value becomes the type that an existing key has, and in a new key
   else f64
 - a list or tuple, an Array, a numpy array: an array of one of these for all
 
-Typed says which type it is to be: Typed("u64", 3), Typed("f32[]", [0.1, 2]).
+Typed names the type: Typed("u64", 3), Typed("f32[]", [0.1, 2]).
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def _element_type(values: Sequence[Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Numbers, lists and tuples of Python for those of numpy."""
+    """Python's numbers, lists and tuples in place of numpy's."""
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         kind = f"{value.dtype}"
         name = _OF_NUMPY.get(kind)
@@ -346,12 +346,12 @@ _OF_NUMPY = {
 
 
 def typed(value: Any, usual: str = "") -> Typed:
-    """A value with its type; `usual` is that of the key as it is now."""
+    """A value with its type; `usual` is the type that the key has now."""
     value = plain(value)
     if isinstance(value, Typed):
         name = value.type[:-2] if value.type.endswith("[]") else value.type
         if name not in _CTYPE and name != "string":
-            raise ValueError(f"{value.type!r} is no type of metadata")
+            raise ValueError(f"{value.type!r} is not a type of metadata")
         return value
     if isinstance(value, (list, tuple)):
         if usual.endswith("[]") and usual[:-2] in (*_CTYPE, "string"):
@@ -374,7 +374,7 @@ def _set_number(out: Any, name: str, value: Any, key: str) -> None:
         number = value.__index__()
         least, most = INTEGERS[name]
         if not least <= number <= most:
-            raise ValueError(f"{key}: {number} is no {name}, from {least} to {most}")
+            raise ValueError(f"{key}: {number} is not a {name}, from {least} to {most}")
         if name[0] == "u":
             out.u64 = number
         else:
@@ -411,7 +411,7 @@ class Edits:
     def _key(self, key: str) -> bytes:
         data = utf8(key)
         if b"\0" in data or not data:
-            raise ValueError(f"{key!r} is no key of metadata")
+            raise ValueError(f"{key!r} is not a key of metadata")
         return data
 
     def unset(self, key: str) -> None:
