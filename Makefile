@@ -14,6 +14,7 @@
 #     ZLIB=0                      without zlib: compressed archives are not read
 #     PORTABLE=1                  without the loops for AVX2 and AVX-512
 #     HOSTCC=cc                   compiles what make itself runs
+#     PYTHON3=python3             for make python, wheel and sdist
 #     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
@@ -253,7 +254,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
+.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant mutants \
         install uninstall deb deb-check wheel-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -829,6 +830,9 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_write.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_archive.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_folder.sh
+
+bench-python: all python ## what the Python package costs, beside gguf and safetensors of PyPI
+	@PYTHONPATH=$(BUILD)/python $(PYTHON3) tests/bench/bench_python.py $(BUILD)/modelfile
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)

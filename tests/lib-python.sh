@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154 # build: of lib-run.sh
+# shellcheck shell=sh disable=SC2034,SC2154 # variables are for
+#       the script that sources; build: of lib-run.sh
 #
 # lib-python.sh - what make makes for Python, for the test scripts
 #

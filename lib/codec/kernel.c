@@ -169,8 +169,12 @@ enum mf_status mf_env_encode(struct mf_env *env, const struct mf_kernel *kernel,
 /* ---- many rows ---- */
 
 /* Numbers of a task, after each of which the progress function is asked: 256
- * KiB of floats, for which codecs take 10 microseconds to 30 milliseconds. */
-#define PIECE ((size_t)64 * 1024)
+ * KiB of floats, for which codecs take 10 microseconds to 30 milliseconds.  As
+ * many times that, up to a limit, as take LASTS ns: in Python, asking takes a
+ * microsecond. */
+#define PIECE      ((size_t)64 * 1024)
+#define PIECES_MAX 64
+#define LASTS      ((uint64_t)200 * 1000)
 
 /* Numbers from whose time it follows whether threads pay for the others. */
 #define SAMPLE ((size_t)16 * 1024)
@@ -277,15 +281,25 @@ static enum mf_status run_piece(struct mf_worker *worker, void *context,
     return status;
 }
 
+/* Makes tasks longer, after a sample that took so many ns. */
+static void lengthen(struct rows *rows, uint64_t ns)
+{
+    uint64_t task = ns * (rows->piece / rows->sample) + 1;
+
+    if (task < LASTS)
+        rows->piece *= least((size_t)(LASTS / task) + 1, PIECES_MAX);
+}
+
 /* What is after the sample, which took so many ns. */
 static enum mf_status run_rest(struct mf_env *env, struct rows *rows,
                                uint64_t ns)
 {
-    size_t rest = rows->total - rows->sample;
-    size_t tasks = rest / rows->piece + (rest % rows->piece > 0);
+    size_t rest = rows->total - rows->sample, tasks;
     struct mf_crew crew;
     enum mf_status status;
 
+    lengthen(rows, ns);
+    tasks = rest / rows->piece + (rest % rows->piece > 0);
     if (!mf_mul(ns, rest / rows->sample, &ns))
         ns = UINT64_MAX;
     status = mf_crew_init_paid(&crew, env, ns, PAYS, 1, 0);

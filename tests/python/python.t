@@ -47,7 +47,7 @@ done | awk '!seen[$2, $3]++' >"$dir/found"
 main=$(sort -s -k 1,1r "$dir/found" | head -n 1)
 missing() {
     for name in $wanted; do
-        grep -q "^. $name[ .]" "$dir/found" || echo "$name"
+        grep -q "^. ${name}[ .]" "$dir/found" || echo "$name"
     done
 }
 missing >"$dir/missing"

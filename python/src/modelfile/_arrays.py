@@ -41,15 +41,20 @@ class BitsWarning(UserWarning):
     """An array has the bits of numbers, since numpy lacks their type."""
 
 
-def _import(name: str, package: str, purpose: str) -> Any:
-    import importlib
+_modules: dict[str, Any] = {}
 
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {name}: pip install {name}, or Debian's {package}"
-        ) from error
+
+def _import(name: str, package: str, purpose: str) -> Any:
+    if name not in _modules:
+        import importlib
+
+        try:
+            _modules[name] = importlib.import_module(name)
+        except ImportError as error:
+            raise ImportError(
+                f"{purpose} needs {name}: pip install {name}, or Debian's {package}"
+            ) from error
+    return _modules[name]
 
 
 def numpy() -> Any:

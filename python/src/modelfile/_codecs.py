@@ -28,12 +28,19 @@ def _env(threads: int | None, isa: str | None) -> Env:
     return _envs[key]
 
 
+_kernels: dict[tuple[str, str | None], Any] = {}
+
+
 def _kernel(name: str, isa: str | None) -> Any:
-    out = _abi.mf_kernel()
+    found = _kernels.get((name, isa))
+    if found is not None:
+        return found
     if not isinstance(name, str):
         raise TypeError(f"a type is a str such as 'q4_k', not {name!r}")
+    out = _abi.mf_kernel()
     if not lib.mf_kernel_find(word(name.lower()), word(isa), ctypes.byref(out)):
         raise ValueError(f"{name!r} has no codec" + (f" for {isa}" if isa else ""))
+    _kernels[name, isa] = out
     return out
 
 
@@ -47,6 +54,7 @@ def quantize_array(
     type: str,
     weights: npt.ArrayLike | None = None,
     *,
+    out: Any = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.uint8]:
@@ -95,7 +103,7 @@ def quantize_array(
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out: npt.NDArray[Any] = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
+    out = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
@@ -103,6 +111,20 @@ def quantize_array(
             *(address(array), rows, columns),
             *(None if importance is None else address(importance), address(out)),
         )
+    return out
+
+
+def _target(out: Any, shape: tuple[int, ...], kind: Any) -> Any:
+    """The array that the result goes to: a new one, or the caller's."""
+    np = numpy()
+    if out is None:
+        return np.empty(shape, kind)
+    if not isinstance(out, np.ndarray) or out.dtype != kind:
+        raise TypeError(f"out has to be an array of {np.dtype(kind).name}")
+    if out.shape != shape:
+        raise ValueError(f"out has the shape {out.shape}, and has to have {shape}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError("out has to be in one piece, and not read-only")
     return out
 
 
@@ -116,6 +138,7 @@ def dequantize_array(
     type: str,
     shape: Sequence[int] | None = None,
     *,
+    out: Any = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.float32]:
@@ -160,7 +183,7 @@ def dequantize_array(
             f"{shape} numbers of {string_of(kernel)} are "
             f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out: npt.NDArray[Any] = np.empty(shape, np.float32)
+    out = _target(out, shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(
