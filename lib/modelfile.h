@@ -11,19 +11,24 @@
  *
  *     int main(int argc, char **argv)
  *     {
- *         const char *path = argc > 1 ? argv[1] : NULL;
  *         struct mf_env *env = mf_env_new(NULL);
- *         struct mf_model *model = NULL;
+ *         struct mf_model *model;
  *         struct mf_tensor tensor;
- *         bool failed = mf_model_open(env, path, NULL, &model) != MF_OK;
  *
- *         if (failed)
+ *         if (!env || argc < 2)
+ *             return 2;
+ *         if (mf_model_open(env, argv[1], NULL, &model) != MF_OK) {
  *             fprintf(stderr, "%s\n", mf_env_error(env)->message);
- *         for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+ *             mf_env_free(env);
+ *             return 1;
+ *         }
+ *         for (size_t i = 0; i < mf_model_info(model)->tensor_count; i++) {
+ *             mf_tensor_at(model, i, &tensor);
  *             printf("%s %s\n", tensor.name.at, tensor.type);
+ *         }
  *         mf_model_close(model);
  *         mf_env_free(env);
- *         return failed;
+ *         return 0;
  *     }
  *
  * Ownership: the caller frees only what a function ending in _new or _open, or
