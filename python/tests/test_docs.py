@@ -76,7 +76,8 @@ for page in PAGES:
 
 class All(unittest.TestCase):
     def test_blocks_are_found(self):
-        self.assertGreater(len([name for name in dir(Pages) if "docs_python" in name]), 8)
+        found = [name for name in dir(Pages) if "docs_python" in name]
+        self.assertGreater(len(found), 8)
 
 
 if __name__ == "__main__":

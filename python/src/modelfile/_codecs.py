@@ -54,7 +54,7 @@ def quantize_array(
     type: str,
     weights: npt.ArrayLike | None = None,
     *,
-    out: Any = None,
+    out: npt.NDArray[np.uint8] | None = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.uint8]:
@@ -103,29 +103,29 @@ def quantize_array(
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
+    into: npt.NDArray[Any]
+    into = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_encode_rows, env.handle, ctypes.byref(kernel)),
             *(address(array), rows, columns),
-            *(None if importance is None else address(importance), address(out)),
+            *(None if importance is None else address(importance), address(into)),
         )
-    return out
+    return into
 
 
-def _target(out: Any, shape: tuple[int, ...], kind: Any) -> Any:
+def _target(out: Any, shape: Sequence[int], kind: Any) -> Any:
     """The array that the result goes to: a new one, or the caller's."""
     np = numpy()
-    if out is None:
-        return np.empty(shape, kind)
-    if not isinstance(out, np.ndarray) or out.dtype != kind:
+    found = np.empty(shape, kind) if out is None else out
+    if not isinstance(found, np.ndarray) or found.dtype != kind:
         raise TypeError(f"out has to be an array of {np.dtype(kind).name}")
-    if out.shape != shape:
-        raise ValueError(f"out has the shape {out.shape}, and has to have {shape}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
+    if found.shape != shape:
+        raise ValueError(f"out has the shape {found.shape}, and has to have {shape}")
+    if not found.flags.c_contiguous or not found.flags.writeable:
         raise ValueError("out has to be in one piece, and not read-only")
-    return out
+    return found
 
 
 def string_of(kernel: Any) -> str:
@@ -138,7 +138,7 @@ def dequantize_array(
     type: str,
     shape: Sequence[int] | None = None,
     *,
-    out: Any = None,
+    out: npt.NDArray[np.float32] | None = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.float32]:
@@ -146,7 +146,8 @@ def dequantize_array(
 
     data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
     tensor.  shape: of the numbers; None: it follows from the array, whose last
-    dimension is a row's bytes.  Raises ValueError if there are not as many bytes as that.
+    dimension is a row's bytes.  out: as in quantize_array().  Raises ValueError if
+    there are not as many bytes as the shape needs.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
@@ -183,14 +184,14 @@ def dequantize_array(
             f"{shape} numbers of {string_of(kernel)} are "
             f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out = _target(out, shape, np.float32)
+    into: npt.NDArray[Any] = _target(out, shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_decode_rows, env.handle, ctypes.byref(kernel)),
-            *(address(blocks), rows, columns, address(out)),
+            *(address(blocks), rows, columns, address(into)),
         )
-    return out
+    return into
 
 
 def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
@@ -200,7 +201,7 @@ def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
     row = data.shape[-1] - kernel.prefix
     if row < 0 or row % kernel.size:
         raise ValueError(
-            f"rows of {data.shape[-1]} bytes are not a multiple of the {kernel.size} of a "
-            f"block of {string_of(kernel)}"
+            f"rows of {data.shape[-1]} bytes are not a multiple of the "
+            f"{kernel.size} of a block of {string_of(kernel)}"
         )
     return (*data.shape[:-1], row // kernel.size * kernel.block)

@@ -45,7 +45,9 @@ class Guard:
 
     __slots__ = ("function", "box", "failed")
 
-    def __init__(self, function: Callable[..., Any], box: list[Any], failed: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], box: list[Any], failed: Any
+    ) -> None:
         self.function = function
         self.box = box  # where the exception goes
         self.failed = failed  # what the library gets then

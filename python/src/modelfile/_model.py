@@ -38,7 +38,8 @@ _SHARDS = {
 def choice(name: str, value: Any, table: dict[str, int]) -> int:
     """The number of one of several words."""
     if value not in table:
-        raise ValueError(f"{name} is {value!r}, and has to be one of {', '.join(table)}")
+        words = ", ".join(table)
+        raise ValueError(f"{name} is {value!r}, and has to be one of {words}")
     return table[value]
 
 
@@ -71,7 +72,8 @@ class Model:
         self.format: str = string(info.format)  #: "gguf", "safetensors", ...
         self.variant: str = string(info.variant)  #: a dialect, or ""
         self.version: int = info.version  #: of the format
-        self.byte_order: Literal["little", "big"] = "big" if info.byte_order else "little"
+        big = bool(info.byte_order)
+        self.byte_order: Literal["little", "big"] = "big" if big else "little"
 
     # ---- the handle
 
