@@ -63,9 +63,10 @@ def quantize_array(
     Gives an array of uint8 whose last dimension is a row's bytes, as
     llama-quantize makes them of a row.  The last dimension of the input has to
     be whole blocks.  weights: the importance of each column, which every row
-    shares; some types (iq2_xxs) need them.  Other Python threads run meanwhile.
-    threads: None: one for each processor, if there is work for them.  isa: one of
-    isas(); bytes are the same with each.
+    shares; some types (iq2_xxs) need them.  out: an array of the result's shape and
+    type, which is filled and returned.  threads: None: one for each processor, if
+    there is work for them; other Python threads run meanwhile.  isa: one of isas();
+    bytes are the same with each.
 
     Raises TypeError if the array is not float32, ValueError if rows are not
     whole blocks, or the type is unknown or can only be decoded.
