@@ -3,8 +3,8 @@
 
     python3 python/abi.py lib/modelfile.h build/python/modelfile/_abi.py
 
-Reads the declarations of lib/modelfile.h, which has all of the interface, and
-of the preprocessor only constants, and writes a module that has a class
+Reads the declarations of lib/modelfile.h, which has all of the interface, and of
+the preprocessor only constants, and writes a module that has a class
 for each struct and union, a number for each constant, and the types of each
 function.  A declaration that this program does not know is an error.
 

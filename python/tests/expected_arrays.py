@@ -24,6 +24,7 @@ t.read_into(np.empty(10, np.uint8))
 
 blocks = modelfile.quantize_array(t.dequantize(), "q8_0", weights=[1.0, 2.0])
 assert_type(blocks, npt.NDArray[np.uint8])
+modelfile.quantize_array(t.dequantize(), "q8_0", out=blocks)
 assert_type(modelfile.dequantize_array(blocks, "q8_0"), npt.NDArray[np.float32])
 assert_type(modelfile.dequantize_array(b"", "q8_0", (0, 32)), npt.NDArray[np.float32])
 with modelfile.Writer("x.gguf") as w:

@@ -88,18 +88,22 @@ class Pyright(unittest.TestCase):
             said = json.loads(out.stdout)
             self.assertGreater(said["summary"]["filesAnalyzed"], 15, version)
             found = [
-                f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}"
+                f"{each['file']}:{line_of(each)}: {each['message']}"
                 for each in said["generalDiagnostics"]
                 if not missing(each)
             ]
             self.assertEqual(found, [], version)
 
 
+def line_of(found):
+    return found["range"]["start"]["line"] + 1
+
+
 def missing(found):
     """Whether that is about a package which is not installed."""
-    return found.get("rule") in ("reportMissingImports", "reportMissingModuleSource") and (
-        found["message"].split('"')[1].split(".")[0] in OTHERS
-    )
+    if found.get("rule") not in ("reportMissingImports", "reportMissingModuleSource"):
+        return False
+    return found["message"].split('"')[1].split(".")[0] in OTHERS
 
 
 if __name__ == "__main__":

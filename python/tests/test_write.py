@@ -25,7 +25,7 @@ def content(path):
 
 class Converting(InFolder):
     def base(self):
-        """A model of f32, in another folder."""
+        """A model of f32, outside the folder."""
         folder = tempfile.mkdtemp(prefix="modelfile-py-")
         self.addCleanup(shutil.rmtree, folder)
         path = os.path.join(folder, "base.gguf")

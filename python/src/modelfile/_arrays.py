@@ -120,7 +120,7 @@ def torch_dtype(name: str) -> Any:
 
 def shape_of(shape: tuple[int, ...], name: str, nbytes: int) -> tuple[int, ...]:
     """The shape of the array: of blocks, bytes in place of the last dimension;
-    where a row is not whole bytes, all of them in one."""
+    where a row does not fill whole bytes, one dimension has all of them."""
     if name in PLAIN or name in SMALL:
         return shape
     rows = 1

@@ -54,7 +54,7 @@ def quantize_array(
     type: str,
     weights: npt.ArrayLike | None = None,
     *,
-    out: Any = None,
+    out: npt.NDArray[np.uint8] | None = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.uint8]:
@@ -63,9 +63,10 @@ def quantize_array(
     Gives an array of uint8 whose last dimension is a row's bytes, as
     llama-quantize makes them of a row.  The last dimension of the input has to
     be whole blocks.  weights: the importance of each column, which every row
-    shares; some types (iq2_xxs) need them.  Other Python threads run meanwhile.
-    threads: None: one for each processor, if there is work for them.  isa: one of
-    isas(); bytes are the same with each.
+    shares; some types (iq2_xxs) need them.  out: an array of the result's shape and
+    type, which is filled and returned.  threads: None: one for each processor, if
+    there is work for them; other Python threads run meanwhile.  isa: one of isas();
+    bytes are the same with each.
 
     Raises TypeError if the array is not float32, ValueError if rows are not
     whole blocks, or the type is unknown or can only be decoded.
@@ -85,8 +86,8 @@ def quantize_array(
     columns = array.shape[-1]
     if columns % kernel.block:
         raise ValueError(
-            f"rows have {columns} numbers, not a multiple of the "
-            f"{kernel.block} in a block of {string_of(kernel)}"
+            f"rows have {columns} numbers, which is not a multiple of the "
+            f"{kernel.block} of a block of {string_of(kernel)}"
         )
     needed = ctypes.c_bool()
     if not lib.mf_kernel_encodes(ctypes.byref(kernel), ctypes.byref(needed)):
@@ -103,29 +104,29 @@ def quantize_array(
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
+    into: npt.NDArray[Any]
+    into = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_encode_rows, env.handle, ctypes.byref(kernel)),
             *(address(array), rows, columns),
-            *(None if importance is None else address(importance), address(out)),
+            *(None if importance is None else address(importance), address(into)),
         )
-    return out
+    return into
 
 
-def _target(out: Any, shape: tuple[int, ...], kind: Any) -> Any:
+def _target(out: Any, shape: Sequence[int], kind: Any) -> Any:
     """The array that the result goes to: a new one, or the caller's."""
     np = numpy()
-    if out is None:
-        return np.empty(shape, kind)
-    if not isinstance(out, np.ndarray) or out.dtype != kind:
+    found = np.empty(shape, kind) if out is None else out
+    if not isinstance(found, np.ndarray) or found.dtype != kind:
         raise TypeError(f"out has to be an array of {np.dtype(kind).name}")
-    if out.shape != shape:
-        raise ValueError(f"out has the shape {out.shape}, and has to have {shape}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
+    if found.shape != shape:
+        raise ValueError(f"out has the shape {found.shape}, and has to have {shape}")
+    if not found.flags.c_contiguous or not found.flags.writeable:
         raise ValueError("out has to be in one piece, and not read-only")
-    return out
+    return found
 
 
 def string_of(kernel: Any) -> str:
@@ -138,15 +139,16 @@ def dequantize_array(
     type: str,
     shape: Sequence[int] | None = None,
     *,
-    out: Any = None,
+    out: npt.NDArray[np.float32] | None = None,
     threads: int | None = None,
     isa: str | None = None,
 ) -> npt.NDArray[np.float32]:
     """Decodes blocks to an array of float32.
 
     data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
-    tensor.  shape: of the numbers; None: as the array, whose last dimension is
-    a row's bytes.  Raises ValueError if there are not as many bytes as that.
+    tensor.  shape: of the numbers; None: it follows from the array, whose last
+    dimension is a row's bytes.  out: as in quantize_array().  Raises ValueError if
+    there are not as many bytes as the shape needs.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
@@ -174,7 +176,7 @@ def dequantize_array(
         columns = size
     if columns % kernel.block:
         raise ValueError(
-            f"rows of {columns} numbers are not a multiple of the {kernel.block} in a "
+            f"rows of {columns} numbers are not a multiple of the {kernel.block} of a "
             f"block of {string_of(kernel)}"
         )
     rows = size // columns if columns else 0
@@ -183,14 +185,14 @@ def dequantize_array(
             f"{shape} numbers of {string_of(kernel)} are "
             f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out = _target(out, shape, np.float32)
+    into: npt.NDArray[Any] = _target(out, shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_decode_rows, env.handle, ctypes.byref(kernel)),
-            *(address(blocks), rows, columns, address(out)),
+            *(address(blocks), rows, columns, address(into)),
         )
-    return out
+    return into
 
 
 def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
@@ -200,7 +202,7 @@ def _shape(data: Any, kernel: Any) -> tuple[int, ...]:
     row = data.shape[-1] - kernel.prefix
     if row < 0 or row % kernel.size:
         raise ValueError(
-            f"rows of {data.shape[-1]} bytes are not a multiple of the {kernel.size} in a "
-            f"block of {string_of(kernel)}"
+            f"rows of {data.shape[-1]} bytes are not a multiple of the "
+            f"{kernel.size} of a block of {string_of(kernel)}"
         )
     return (*data.shape[:-1], row // kernel.size * kernel.block)

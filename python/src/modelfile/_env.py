@@ -45,7 +45,9 @@ class Guard:
 
     __slots__ = ("function", "box", "failed")
 
-    def __init__(self, function: Callable[..., Any], box: list[Any], failed: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], box: list[Any], failed: Any
+    ) -> None:
         self.function = function
         self.box = box  # where the exception goes
         self.failed = failed  # what the library gets then
@@ -116,7 +118,7 @@ class Env:
         self.busy = False
         #: exceptions of functions that the library called
         self.box: list[BaseException] = []
-        #: learns how far the call is; it must not refer to the env
+        #: the progress function of the call; it must not refer to the env
         self.progress: list[Progress] = []
         self._ask = _ASK(Guard(_asker(self.box, self.progress), self.box, False))
         options = sized(

@@ -42,7 +42,7 @@ class Error(Exception):
     system: int = 0
 
     def __str__(self) -> str:
-        # OSError, a base of some classes, would give another text.
+        # OSError, a base of some classes, would print another text.
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> Any:

@@ -116,7 +116,7 @@ def sized(kind: Any, **members: Any) -> Any:
 
 
 def member(kind: Any, name: str) -> Any:
-    """The type of a member of a struct, such as the type of a function."""
+    """The type of a member of a struct, such as a pointer to a function."""
     return {each[0]: each[1] for each in kind._fields_}[name]
 
 

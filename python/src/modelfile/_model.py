@@ -38,7 +38,8 @@ _SHARDS = {
 def choice(name: str, value: Any, table: dict[str, int]) -> int:
     """The number of one of several words."""
     if value not in table:
-        raise ValueError(f"{name} is {value!r}, and has to be one of {', '.join(table)}")
+        words = ", ".join(table)
+        raise ValueError(f"{name} is {value!r}, and has to be one of {words}")
     return table[value]
 
 
@@ -51,7 +52,7 @@ def digest_kind(name: str) -> tuple[int, int]:
         if names[-1] == name:
             return row.kind, row.size
         index += 1
-    raise ValueError(f"unknown digest {name!r}: known are {', '.join(names)}")
+    raise ValueError(f"unknown digest {name!r}: use one of {', '.join(names)}")
 
 
 class Model:
@@ -71,7 +72,8 @@ class Model:
         self.format: str = string(info.format)  #: "gguf", "safetensors", ...
         self.variant: str = string(info.variant)  #: a dialect, or ""
         self.version: int = info.version  #: of the format
-        self.byte_order: Literal["little", "big"] = "big" if info.byte_order else "little"
+        big = bool(info.byte_order)
+        self.byte_order: Literal["little", "big"] = "big" if big else "little"
 
     # ---- the handle
 
@@ -473,8 +475,8 @@ class Model:
     # ---- maps
 
     def mapped(self, shard: int, private: bool) -> mmap.mmap | None:
-        """The whole file of a shard; private: what is written stays in
-        this process. None: it is not a file."""
+        """The whole file of a shard; private: writable, and what is written stays
+        in this process. None: it is not a file."""
         with self.env.lock:
             found = self._maps.get((shard, private))
             if found is not None:
@@ -559,7 +561,7 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
         return Model(env, cast(int, handle.value))
     if isinstance(file, int) and not isinstance(file, bool):
         if file < 0:
-            raise ValueError(f"invalid descriptor {file}")
+            raise ValueError(f"{file} is not a descriptor")
         label = utf8(name or f"descriptor {file}")
         env.call(lib.mf_model_open_fd, env.handle, label, file, *rest)
         return Model(env, cast(int, handle.value))

@@ -131,7 +131,7 @@ class Tensor:
     ) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
-        They are as in a little-endian file without packing and strides.  Raises
+        Bytes are as in a little-endian file without packing and strides.  Raises
         ValueError if offset is beyond the tensor, or the tensor is damaged.
 
         >>> import modelfile

@@ -321,7 +321,7 @@ def _element_type(values: Sequence[Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """numpy's numbers and arrays as Python's."""
+    """Python's numbers, lists and tuples in place of numpy's."""
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         kind = f"{value.dtype}"
         name = _OF_NUMPY.get(kind)
@@ -351,7 +351,7 @@ def typed(value: Any, usual: str = "") -> Typed:
     if isinstance(value, Typed):
         name = value.type[:-2] if value.type.endswith("[]") else value.type
         if name not in _CTYPE and name != "string":
-            raise ValueError(f"unknown type of metadata {value.type!r}")
+            raise ValueError(f"{value.type!r} is not a type of metadata")
         return value
     if isinstance(value, (list, tuple)):
         if usual.endswith("[]") and usual[:-2] in (*_CTYPE, "string"):
@@ -374,7 +374,7 @@ def _set_number(out: Any, name: str, value: Any, key: str) -> None:
         number = value.__index__()
         least, most = INTEGERS[name]
         if not least <= number <= most:
-            raise ValueError(f"{key}: {number} does not fit {name}, {least} to {most}")
+            raise ValueError(f"{key}: {number} is not a {name}, from {least} to {most}")
         if name[0] == "u":
             out.u64 = number
         else:
@@ -411,7 +411,7 @@ class Edits:
     def _key(self, key: str) -> bytes:
         data = utf8(key)
         if b"\0" in data or not data:
-            raise ValueError(f"invalid key of metadata {key!r}")
+            raise ValueError(f"{key!r} is not a key of metadata")
         return data
 
     def unset(self, key: str) -> None:

@@ -656,7 +656,7 @@ def hash_file(
     file: File, algorithm: str = "sha256", progress: Progress | bool | None = None
 ) -> str:
     """The digest of all bytes of a file, as sha256sum has it.  Model.hash()
-    is of the tensors alone, whatever the format."""
+    digests the tensors, whatever the format."""
     env = Env()
     kind, length = digest_kind(algorithm)
     out = (ctypes.c_uint8 * _abi.MF_DIGEST_MAX)()

@@ -141,7 +141,7 @@ class Writer:
         dims = tuple(count("shape", each) for each in shape)
         found = find_type(type)
         if found is None:
-            raise ValueError(f"unknown type of tensors {type!r}")
+            raise ValueError(f"{type!r} is not a type of tensors")
         if name in self._index:
             raise ValueError(f"{name!r} is there already")
         data = utf8(name)
