@@ -100,8 +100,9 @@ def quantize_array(
         if importance.shape != (columns,):
             raise ValueError(f"weights have to be {columns} numbers")
     array = np.ascontiguousarray(array)
+    lead: tuple[int, ...] = ()
     if kernel.prefix:  # one for the tensor
-        rows, columns, lead = 1, array.size, ()
+        rows, columns = 1, array.size
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
     into: npt.NDArray[Any]
