@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests share."""
 
+import importlib
 import os
 import shutil
 import tempfile
@@ -25,6 +26,15 @@ needs_torch = unittest.skipIf(torch is None, "no torch")
 
 def fixture(name):
     return str(FIXTURES / name)
+
+
+def is_here(name):
+    """PyPy finds CPython's packages, and cannot import them."""
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 def here():

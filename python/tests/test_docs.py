@@ -6,15 +6,14 @@ block that imports a missing package is left out, and what follows it, too: the
 test of that section is skipped if nothing else was wrong."""
 
 import doctest
-import importlib.util
 import os
 import re
 import unittest
 
 import modelfile
-from support import TOP, InFolder
+from support import TOP, InFolder, is_here
 
-PAGES = ("README.md", "docs/python.md", "docs/python-compat.md")
+PAGES = ("README.md", "docs/python.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 
 
@@ -36,7 +35,7 @@ def sections(page):
 
 def missing(block):
     names = re.findall(r"(?m)^(?:>>> )?(?:import|from) (\w+)", block)
-    return [name for name in names if not importlib.util.find_spec(name)]
+    return [name for name in names if not is_here(name)]
 
 
 class Pages(InFolder):

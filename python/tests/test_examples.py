@@ -9,7 +9,7 @@ import sys
 import unittest
 
 import modelfile
-from support import TOP, InFolder, here, needs_numpy, needs_torch, torch
+from support import TOP, InFolder, here, is_here, needs_numpy, needs_torch, torch
 
 EXAMPLES = TOP / "examples/python"
 LONGEST = 40
@@ -17,7 +17,7 @@ SMALL = "fixtures/llama/llama-small.gguf"
 
 
 def needs(*names):
-    lacking = [name for name in names if not importlib.util.find_spec(name)]
+    lacking = [name for name in names if not is_here(name)]
     return unittest.skipIf(lacking, f"no {', '.join(lacking)}")
 
 

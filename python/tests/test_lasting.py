@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-import tracemalloc
 import unittest
 
 import modelfile
@@ -14,6 +13,11 @@ from support import FIXTURES, TOP, fixture, good, here, needs_numpy, numpy
 
 #: files that are changed at random; 100000 takes some minutes
 MUTATED = int(os.environ.get("MUTATED", "2000"))
+
+try:
+    import tracemalloc
+except ImportError:
+    tracemalloc = None
 
 linux = unittest.skipUnless(os.path.exists("/proc/self/status"), "no /proc")
 
@@ -48,7 +52,7 @@ def grown(work, rounds, warm_up):
 
 
 @linux
-@unittest.skipIf(sys.implementation.name == "pypy", "PyPy has no tracemalloc")
+@unittest.skipIf(tracemalloc is None, "no tracemalloc")
 class Growth(unittest.TestCase):
     def test_opening_10000_times(self):
         def work():

@@ -167,6 +167,15 @@ class Opening(InFolder):
                 every = whole.validate()
             self.assertEqual(m.findings_left_out, len(every) - 1)
 
+    def test_as_a_mapping_of_tensors(self):
+        with modelfile.open(fixture("good-llama.gguf")) as m:
+            self.assertEqual(list(m), list(m.tensors))
+            self.assertIn("output_norm.weight", m)
+            self.assertEqual(m["output_norm.weight"], m.tensors["output_norm.weight"])
+            self.assertIn(m["output_norm.weight"], m.tensors.values())
+            self.assertEqual(m.facts["vocab_size"], 16)
+            self.assertEqual(list(m.stats("output_norm.weight")), ["output_norm.weight"])
+
     def test_no_pickle(self):
         with modelfile.open(fixture("good-llama.gguf")) as m:
             with self.assertRaises(TypeError):

@@ -151,7 +151,8 @@ class Arrays(InFolder):
             whole = tensor.dequantize()
             for first, last in ((0, 32), (0, 0), (5, 7), (31, 32)):
                 self.assertEqual(bits(tensor.rows(first, last)), bits(whole[first:last]))
-            half = tensor.dequantize("float16")
+            half = tensor.dequantize("F16")
+            self.assertEqual(bits(tensor.dequantize("f32")), bits(whole))
             self.assertEqual(bits(half), bits(whole.astype("float16")))
 
     def test_dequantize_is_exact(self):

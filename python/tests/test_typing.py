@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 import modelfile
-from support import numpy
+from support import is_here, numpy
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = Path(modelfile.__file__).parent
@@ -28,7 +28,7 @@ def command(name):
     """The words of a checker's command; None if there is none."""
     if name.upper() in os.environ:
         return shlex.split(os.environ[name.upper()])
-    there = importlib.util.find_spec(name)
+    there = is_here(name)
     return [sys.executable, "-m", name] if there else None
 
 

@@ -121,6 +121,28 @@ class Converting(InFolder):
         self.assertEqual({t.verdict for t in verified.tensors}, {"same"})
         self.assertFalse(modelfile.verify(fixture("good-llama.gguf"), base))
 
+    def test_open_models_are_compared_as_they_were_opened(self):
+        shards = fixture("good-split-00001-of-00003.gguf")
+        with modelfile.open(shards, shards="alone") as a, modelfile.open(shards) as b:
+            self.assertGreater(len(b.tensors), len(a.tensors))
+            self.assertEqual(modelfile.diff(b, b), [])
+            only = {d.name for d in modelfile.diff(a, b) if d.is_tensor}
+            self.assertEqual(only, set(b.tensors) - set(a.tensors))
+        with open(shards, "rb") as file, modelfile.open_memory(file.read()) as m:
+            with self.assertRaisesRegex(ValueError, "path"):
+                modelfile.diff(m, shards)
+
+    def test_a_folder_is_compared_whole(self):
+        folders = [p for p in (TOP / "fixtures").iterdir() if (p / "config.json").exists()]
+        for folder in folders[:3]:
+            with modelfile.open(folder) as m:
+                self.assertEqual(modelfile.diff(m, m), [])
+                self.assertEqual(len(modelfile.diff(m, folder)), 0)
+
+    def test_dequantize_needs_a_type(self):
+        with self.assertRaisesRegex(ValueError, "type"):
+            modelfile.convert(self.base(), self.path("x.gguf"), dequantize=True)
+
     def test_progress(self):
         seen = []
         out = self.path("q.gguf")
@@ -187,8 +209,9 @@ class Interrupts(InFolder):
             "def shown(done, total, tensor):\n"
             "    print('on', flush=True)\n"
             "try:\n"
-            f"    modelfile.quantize({source!r}, {self.path('q.gguf')!r}, 'IQ3_S',\n"
-            "                       progress=shown, threads=1)\n"
+            "    for i in range(1000):\n"
+            f"        modelfile.quantize({source!r}, {self.path('q.gguf')!r}, 'IQ3_S',\n"
+            "                           progress=shown, threads=1, replace=True)\n"
             "except KeyboardInterrupt:\n"
             "    sys.exit(7)\n"
         )
@@ -201,8 +224,8 @@ class Interrupts(InFolder):
         child.stdout.read()
         self.assertEqual(child.wait(), 7)
         child.stdout.close()
-        self.assertLess(time.monotonic() - started, 2)
-        self.assertEqual(self.names(), [])
+        self.assertLess(time.monotonic() - started, 10)  # of a thousand times as long
+        self.assertIn(self.names(), ([], ["q.gguf"]))  # one may have been complete
 
     def test_another_thread_runs_meanwhile(self):
         source = Converting.large(self)

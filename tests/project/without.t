@@ -44,8 +44,13 @@ check "what is left is one object" $cc -nostdlib -r -Wl,-S $(cat "$dir/kept") \
     -o "$dir/kept.o"
 
 passes() { # OBJECT
+    case $1 in
+    # They read their own symbols, and lines of the sources.
+    */test_profile*) set -- "$1" $(cat "$dir/kept") ;;
+    *) set -- -Wl,-S "$1" "$dir/kept.o" ;;
+    esac
     # shellcheck disable=SC2086 # flags are words
-    $cc -Wl,-S "$1" "$dir/kept.o" -lcmocka $libs -o "$dir/unit" &&
+    $cc "$@" -lcmocka $libs -o "$dir/unit" &&
         "$dir/unit" >"$dir/unit.out" 2>&1 || { cat "$dir/unit.out"; return 1; }
 }
 count=0

@@ -97,6 +97,19 @@ def dtype(name: str, warn: bool = False) -> np.dtype[Any]:
     return _named("uint8")
 
 
+def number_type(kind: Any) -> np.dtype[Any]:
+    """numpy's type for one of its own, of torch's, or of tensors ("bf16")."""
+    name = str(kind).lower() if isinstance(kind, str) else str(kind)
+    if name.startswith("torch."):
+        name = name[len("torch.") :]
+    if name in SMALL or name == "bfloat16":
+        found = _small("bf16" if name == "bfloat16" else name, False)
+        if found.kind in "ui":
+            raise TypeError(f"numbers of {name} need ml_dtypes: pip install ml_dtypes")
+        return found
+    return _named(PLAIN.get(name, name) if name != str(kind) or name in PLAIN else kind)
+
+
 def type_of(kind: Any) -> str | None:
     """The type of tensors for one of numpy or torch; None if there is none."""
     name = f"{kind}"

@@ -6,15 +6,15 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, cast
 
 from . import _abi
 from ._env import Env, Progress
 from ._library import count, lib, path, sized, string, text, utf8
 from ._metadata import Metadata
-from ._tensor import Tensors, stats_of
-from ._values import value
+from ._tensor import Tensor, Tensors, stats_of
+from ._values import Array, value
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -61,8 +61,11 @@ class Model:
     Threads may share it: their calls take turns. It must not be used after
     close(), which raises ValueError. After a fork both processes may use it."""
 
-    def __init__(self, env: Env, handle: int, keep: Any = None) -> None:
+    def __init__(
+        self, env: Env, handle: int, keep: Any = None, again: Any = None
+    ) -> None:
         self.env = env
+        self.again = again  # path and options, to open it once more
         self._handle: int | None = handle
         self._keep = keep  # bytes, or callbacks, that the library uses
         self._maps: dict[tuple[int, bool], mmap.mmap] = {}
@@ -184,6 +187,17 @@ class Model:
         """How many tensors the index has."""
         return cast(int, self.info.tensor_count)
 
+    def __getitem__(self, name: str) -> Tensor:
+        """The tensor of that name: tensors[name]."""
+        return self.tensors[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tensors
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tensors."""
+        return iter(self.tensors)
+
     @property
     def repeats(self) -> bool:
         """Whether a name of a tensor may be there twice."""
@@ -228,6 +242,8 @@ class Model:
                     self.handle, fact, ctypes.byref(meta), ctypes.byref(at)
                 ):
                     found = value(self, at.value, meta)
+                    if fact == _abi.MF_FACT_VOCAB_SIZE and isinstance(found, Array):
+                        found = len(found)  # the vocabulary itself
                     out[string(lib.mf_fact_name(fact))] = found
         return out
 
@@ -375,6 +391,7 @@ class Model:
         if names is None:
             chosen = [(each.name, each.index) for each in tensors.values()]
         else:
+            names = [names] if isinstance(names, str) else names
             chosen = [(name, tensors[name].index) for name in names]
         index = (ctypes.c_size_t * len(chosen))(*(at for _, at in chosen))
         out = (_abi.mf_tensor_stats * len(chosen))()
@@ -558,7 +575,7 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
     rest = (ctypes.byref(options), ctypes.byref(handle))
     if isinstance(file, (str, bytes, os.PathLike)):
         env.call(lib.mf_model_open, env.handle, path(file), *rest)
-        return Model(env, cast(int, handle.value))
+        return Model(env, cast(int, handle.value), again=(path(file), options))
     if isinstance(file, int) and not isinstance(file, bool):
         if file < 0:
             raise ValueError(f"{file} is not a descriptor")

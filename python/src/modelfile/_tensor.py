@@ -67,6 +67,15 @@ class Tensor:
         self.shard: int = found.shard  #: which file of the model
         self.flags: int = found.flags
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same tensor of the same open model."""
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        return self._model is other._model and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self._model), self.index))
+
     def __repr__(self) -> str:
         return f"<modelfile.Tensor {self.name!r} {self.type} {self.shape}>"
 
@@ -267,7 +276,7 @@ class Tensor:
     def _decode(self, first: int, count: int, dtype: Any) -> Any:
         """Elements as numbers of a type."""
         np = _arrays.numpy()
-        kind = np.dtype(dtype)
+        kind = _arrays.number_type(dtype)
         name = kind.name if kind.name in _AS else "float32"
         if name != kind.name and kind.name not in ("float16", "bfloat16"):
             raise TypeError(

@@ -174,6 +174,8 @@ def convert(
     1
     """
     whole = "by_name" if delete_inputs else "auto"
+    if dequantize and type is None:
+        raise ValueError("dequantize=True needs type=: f32, f16 or bf16")
     with _opened(
         source,
         threads=threads,
@@ -470,19 +472,28 @@ def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
 
 def _shared_env(a: Any, b: Any, **options: Any) -> Any:
     """Two models of one environment: what is open is opened again."""
-    again = [path(each.path if isinstance(each, Model) else each) for each in (a, b)]
-    first = open(again[0], **options)
+    missing = options.pop("allow_missing")
+    env = Env(**options)
+    return tuple(_again(env, each, missing) for each in (a, b))
+
+
+def _again(env: Env, model: Any, missing: bool) -> Model:
+    """A model as it was opened, or one of that path, in another environment."""
+    if isinstance(model, Model):
+        model.check_open()
+        if model.again is None:
+            raise ValueError("a model without a path cannot be opened once more")
+        name, how = model.again
+        options = type(how).from_buffer_copy(how)
+    else:
+        name, options = path(model), sized(_abi.mf_open_options)
+    options.allow_missing |= missing
     handle = ctypes.c_void_p()
-    found = sized(
-        _abi.mf_open_options,
-        shards=_abi.MF_SHARDS_AUTO,
-        allow_missing=options.get("allow_missing", False),
+    env.call(
+        *(lib.mf_model_open, env.handle, name),
+        *(ctypes.byref(options), ctypes.byref(handle)),
     )
-    first.env.call(
-        *(lib.mf_model_open, first.env.handle, again[1]),
-        *(ctypes.byref(found), ctypes.byref(handle)),
-    )
-    return first, Model(first.env, handle.value or 0)
+    return Model(env, handle.value or 0)
 
 
 def _difference(found: Any, a: Model, b: Model, names: Any) -> Difference:

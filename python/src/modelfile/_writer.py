@@ -126,9 +126,12 @@ class Writer:
         array: Any = None,
     ) -> None:
         """Declares a tensor: its shape, slowest dimension first, and its type
-        ("f32", "q4_k").  array: takes both from it, and writes it at the end.
+        ("f32", "q4_k").  An array in place of the shape, or array=, has both, and
+        is written at the end.
         """
         handle = self._declaring()
+        if array is None and hasattr(shape, "dtype") and hasattr(shape, "shape"):
+            array, shape = shape, None
         if array is not None:
             from ._arrays import type_of
 
