@@ -172,11 +172,11 @@ check_empty "it would give an sdist of the same files" lists_differ
 # ---- pip
 
 # An interpreter that other users can run, too; setpriv itself may still do more.
-as_nobody() {
+as_other() {
     setpriv --reuid 65534 --regid 65534 --clear-groups env "$@"
 }
 is_open() {
-    [ "$(id -u)" -ne 0 ] || as_nobody "$1" -c '' 2>/dev/null
+    [ "$(id -u)" -ne 0 ] || as_other "$1" -c '' 2>/dev/null
 }
 for interpreter in "$python" /usr/bin/python3; do
     ! is_open "$interpreter" || break
@@ -224,13 +224,13 @@ if [ -e /proc/self/task ]; then
     check "the library has threads" threads
 fi
 if [ "$(id -u)" -eq 0 ] && is_open "$dir/venv/bin/python"; then
-    check "and for another user" works as_nobody
+    check "and for another user" works as_other
     mkdir -m 777 "$dir/home"
     installs() {
-        as_nobody HOME="$dir/home" "$dir/venv/bin/python" -m pip -q install --no-index \
+        as_other HOME="$dir/home" "$dir/venv/bin/python" -m pip -q install --no-index \
             --target "$dir/home/site" "$wheel" &&
-            as_nobody PYTHONPATH="$dir/home/site" "$interpreter" "$dir/try.py" "$version" &&
-            as_nobody "$dir/home/site/bin/modelfile" version --quiet
+            as_other PYTHONPATH="$dir/home/site" "$interpreter" "$dir/try.py" "$version" &&
+            as_other "$dir/home/site/bin/modelfile" version --quiet
     }
     check "who can install it, too" installs
 else
