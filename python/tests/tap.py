@@ -9,6 +9,7 @@ PYTHONPATH has no other.  Exit code 1 if a test fails, or none is there.
 """
 
 import os
+import signal
 import sys
 import traceback
 import unittest
@@ -88,6 +89,8 @@ def load(files):
 
 def main():
     sys.path.append(str(Path(os.environ.get("BUILD", "build"), "python").resolve()))
+    # A shell that runs this in the background has it ignored, for children, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     tap = Tap(sys.stdout)
     suite = load(sys.argv[1:])
     with redirect_stdout(sys.stderr):

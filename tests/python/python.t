@@ -3,9 +3,9 @@
 #
 # python.t - the tests of python/tests, with each interpreter that is here
 #
-# One, with NumPy if one has it, says a line for each test; each other a line in
-# all, and what failed.  Interpreters are those on PATH, /usr/bin/python3, and
-# those that pyenv has installed.  The library is this build's, so it cannot be a
+# One, with NumPy if one has it, says a line for each test; each other, where what
+# takes long is left out (QUICK=1), a line in all, and what failed.  Interpreters
+# are those on PATH, /usr/bin/python3, and those that pyenv has installed.  The library is this build's, so it cannot be a
 # sanitized one, which only a program with a sanitizer can load.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
@@ -34,11 +34,15 @@ wanted="python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy3"
 describe() {
     "$1" - 2>/dev/null <<'PY'
 import sys
-from importlib.util import find_spec
+# PyPy finds the folder of Debian's NumPy, and cannot import it.
+try:
+    import numpy
+except ImportError:
+    numpy = None
 name = {"cpython": "python", "pypy": "pypy"}.get(sys.implementation.name)
 if name and sys.version_info >= (3, 9):
     version = "%d.%d" % sys.version_info[:2]
-    print(int(bool(find_spec("numpy"))), name + version, sys.prefix, sys.executable)
+    print(int(bool(numpy)), name + version, sys.prefix, sys.executable)
 PY
 }
 for interpreter in "$python" /usr/bin/python3 $wanted "$HOME"/.pyenv/versions/*/bin/python3; do
@@ -61,13 +65,15 @@ fi
 # ---- their tests
 
 export PYTHONPATH="$build/python" PYTHONDONTWRITEBYTECODE=1 BUILD="$build"
-run() { # EXECUTABLE
-    "$1" python/tests/tap.py
+run() { # EXECUTABLE SETTING...
+    executable=$1
+    shift
+    env "$@" "$executable" python/tests/tap.py
 }
 # Another one has no line for each test, but all that it says of failures.
 others() {
     grep -vxF "$main" "$dir/found" | while read -r _ name _ executable; do
-        run "$executable" >"$dir/$name" 2>&1
+        run "$executable" QUICK=1 >"$dir/$name" 2>&1
         code=$?
         ran=$(grep -c '^ok [0-9]* [^#]*$' "$dir/$name")
         skipped=$(grep -c '^ok .*# SKIP' "$dir/$name")
