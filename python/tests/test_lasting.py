@@ -11,8 +11,10 @@ import unittest
 import modelfile
 from support import FIXTURES, TOP, fixture, good, here, needs_numpy, numpy
 
+#: a tenth of the rounds, and of the files
+QUICK = bool(os.environ.get("QUICK"))
 #: files that are changed at random; 100000 takes some minutes
-MUTATED = int(os.environ.get("MUTATED", "2000"))
+MUTATED = int(os.environ.get("MUTATED", "200" if QUICK else "2000"))
 
 try:
     import tracemalloc
@@ -35,6 +37,7 @@ def grown(work, rounds, warm_up):
     """Bytes of Python and of the process that each quarter of the rounds has
     left, whichever left the least: what is kept once, or dropped now and then,
     does not count."""
+    rounds = rounds // 10 if QUICK else rounds
     for _ in range(warm_up):
         work()
     tracemalloc.start()
