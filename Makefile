@@ -500,7 +500,7 @@ static: $(STATIC)/modelfile ## one program that needs no other file: build/stati
 PYTHON3  ?= python3
 PACKAGE  := $(BUILD)/python/modelfile
 MODULES  := $(patsubst python/src/modelfile/%,%,$(filter %.py %.pyi %/py.typed,$(wildcard \
-              python/src/modelfile/* python/src/modelfile/*/*)))
+              $(addprefix python/src/modelfile/,* */* */*/*))))
 # Without PACKS, any glibc can load it, and without symbols it is small.
 WHEEL_LINK = $(filter-out $(PACKS),$(LINK)) -s
 # A shared library cannot have the archive of OpenMP in it, the code of which has
@@ -524,6 +524,12 @@ $(PACKAGE)/_abi.py: lib/modelfile.h python/abi.py
 	$(call say,MAKE,$@)
 	$(Q)$(PYTHON3) python/abi.py lib/modelfile.h $@
 
+NAMES_PY := $(PACKAGE)/compat/gguf/_names.py
+$(NAMES_PY): $(wildcard lib/hf/hub/names/*.txt) python/names.py
+	@mkdir -p $(@D)
+	$(call say,MAKE,$@)
+	$(Q)$(PYTHON3) python/names.py lib/hf/hub/names $@
+
 $(OWN_GOMP): $(GOMP)
 	@mkdir -p $(@D)
 	@LC_ALL=C sed 's/libgomp\.so\.1/mf-gomp.so.1/' $< >$@
@@ -539,7 +545,7 @@ $(BUILD)/wheel/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(Q)$(WHEEL_LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
 .PHONY: python wheel-parts wheel sdist
-python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
+python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(NAMES_PY) $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
 
 wheel-parts: python $(BUILD)/wheel/modelfile
 
