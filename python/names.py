@@ -88,7 +88,11 @@ def read(folder):
 
 
 def text(found):
-    lines = ["# Made by names.py from lib/hf/hub/names.", "from typing import Dict, List", ""]
+    lines = [
+        "# Made by names.py from lib/hf/hub/names.",
+        "from typing import Dict, List",
+        "",
+    ]
     kinds = {"TENSORS": "str", "ARCHS": "List[str]", "NAMES": "List[str]"}
     for name, table in found.items():
         lines.append(f"{name}: Dict[str, {kinds.get(name, 'Dict[str, str]')}] = {{")

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """gguf of PyPI (0.19.0), over this library: readers, writers, quants, names.
 
-    from modelfile.compat import gguf
+from modelfile.compat import gguf
 
-    reader = gguf.GGUFReader("model.gguf")
-    print(reader.get_field("general.architecture").contents())
+reader = gguf.GGUFReader("model.gguf")
+print(reader.get_field("general.architecture").contents())
 """
 
 from __future__ import annotations
 
 from .._absent import getter
-from .constants import *  # noqa: F403
+from .constants import *
 
 _HOMES = {
     name: module

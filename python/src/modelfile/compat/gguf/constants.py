@@ -92,14 +92,19 @@ class GGUFType:
 
 
 def _enum(name: str, values: dict[str, int]) -> Any:
-    return IntEnum(name, values, module=__name__)  # type: ignore[misc]
+    return IntEnum(name, values, module=__name__)
 
 
 _types = {each.name.upper(): each for each in _tables.types() if each.ggml is not None}
 
 GGMLQuantizationType: Any = _enum(
     "GGMLQuantizationType",
-    dict(sorted(((name, each.ggml or 0) for name, each in _types.items()), key=lambda row: row[1])),
+    dict(
+        sorted(
+            ((name, each.ggml or 0) for name, each in _types.items()),
+            key=lambda row: row[1],
+        )
+    ),
 )
 #: of a type: elements and bytes of a block
 GGML_QUANT_SIZES: dict[Any, tuple[int, int]] = {
@@ -117,7 +122,9 @@ LlamaFileType: Any = _enum(
     "LlamaFileType",
     {
         "ALL_F32": 0,
-        **dict(sorted({**_file_types, "MOSTLY_NVFP4": 39}.items(), key=lambda row: row[1])),
+        **dict(
+            sorted({**_file_types, "MOSTLY_NVFP4": 39}.items(), key=lambda row: row[1])
+        ),
         "GUESSED": 1024,
     },
 )
@@ -153,7 +160,8 @@ MODEL_TENSOR: Any = _enum(
 TENSOR_NAMES: dict[Any, str] = dict(zip(MODEL_TENSOR, TENSORS.values()))
 _of_id = dict(zip(TENSORS, MODEL_TENSOR))
 MODEL_TENSORS: dict[Any, list[Any]] = {
-    arch: [_of_id[each] for each in ARCHS[name]] for arch, name in MODEL_ARCH_NAMES.items()
+    arch: [_of_id[each] for each in ARCHS[name]]
+    for arch, name in MODEL_ARCH_NAMES.items()
 }
 #: what converters leave out, since it is computed
 MODEL_TENSOR_SKIP: dict[Any, list[Any]] = {

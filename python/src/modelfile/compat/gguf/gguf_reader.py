@@ -142,9 +142,7 @@ class _Parts(Sequence[Any]):
             out: list[Any] = self._numbers()[some].tolist()
             return out
         memory = self._reader.memory
-        return [
-            str(memory[at : at + size], "utf-8") for at, size in self.spans()[some]
-        ]
+        return [str(memory[at : at + size], "utf-8") for at, size in self.spans()[some]]
 
     def _numbers(self) -> Any:
         if self._whole is None:
@@ -182,7 +180,7 @@ class _Row(NamedTuple):
     offset: int
     type: GGUFValueType
     of: GGUFValueType
-    count: int
+    length: int  # elements of an array
 
 
 class _Fields(Mapping[str, ReaderField]):
@@ -356,7 +354,7 @@ class GGUFReader:
             parts.append(self._get(at, _DTYPES[row.type]))
             return ReaderField(row.offset, name, parts, [3], [row.type])
         if row.of == GGUFValueType.ARRAY:
-            types = [row.type]
+            types: list[GGUFValueType] = [row.type]
             data, _ = self._nested(at, parts, types)
             return ReaderField(row.offset, name, parts, data, types)
         parts += [self._get(at, "uint32"), self._get(at + 4, "uint64")]
@@ -365,7 +363,7 @@ class GGUFReader:
     def _array(self, name: str, row: _Row, head: list[Any], at: int) -> ReaderField:
         parts = _Parts(self, head, at, row.of)
         data = range(6, len(parts), 2) if parts.strings else range(5, len(parts))
-        types = [row.type, row.of] if row.count else [row.type]
+        types = [row.type, row.of] if row.length else [row.type]
         return ReaderField(row.offset, name, parts, data, types)
 
     def _nested(

@@ -110,7 +110,9 @@ def _typed(given: GGUFValue) -> Typed:
     if kind != GGUFValueType.ARRAY:
         raise ValueError(f"{kind!r} is not a type of values")
     if not isinstance(value, Sequence):
-        raise ValueError(f"an array has to be a sequence, not {value.__class__.__name__}")
+        raise ValueError(
+            f"an array has to be a sequence, not {value.__class__.__name__}"
+        )
     if not len(value):
         raise ValueError("an array without elements has no type")
     of = given.sub_type
@@ -249,7 +251,9 @@ class GGUFWriter:
         ):
             self.add_uint32(key.format(arch=self.arch, dense=dense), value)
 
-    def add_chat_template(self, value: str | Sequence[Mapping[str, str]] | None) -> None:
+    def add_chat_template(
+        self, value: str | Sequence[Mapping[str, str]] | None
+    ) -> None:
         """A template; or several, each with a name."""
         if value is None:
             self.remove_key(Keys.Tokenizer.CHAT_TEMPLATE)

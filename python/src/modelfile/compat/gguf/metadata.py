@@ -112,7 +112,9 @@ def _origin(name: str) -> dict[str, str]:
     return out
 
 
-def _origins(card: dict[str, Any], names: tuple[str, ...]) -> list[dict[str, Any]] | None:
+def _origins(
+    card: dict[str, Any], names: tuple[str, ...]
+) -> list[dict[str, Any]] | None:
     for name in names:
         if name in card:
             value = card[name]
@@ -271,7 +273,9 @@ class Metadata:
         try:
             import yaml  # type: ignore[import-untyped, unused-ignore]
         except ImportError:
-            logger.warning("README.md is not read: that needs yaml (pip install pyyaml)")
+            logger.warning(
+                "README.md is not read: that needs yaml (pip install pyyaml)"
+            )
             return {}
         found = yaml.safe_load(text)
         if isinstance(found, dict):
@@ -292,7 +296,7 @@ class Metadata:
 
     @staticmethod
     def id_to_title(string: str) -> str:
-        """"my-model-7b" as "My Model 7b"."""
+        """ "my-model-7b" as "My Model 7b"."""
         return " ".join(
             word.title()
             if word.islower() and not re.match(r"v[0-9]+(\.[0-9]+)*$|[0-9]", word)
@@ -405,4 +409,3 @@ def _override_keys(field: str) -> tuple[str, ...]:
         return ()
     key: str = getattr(Keys.General, field.upper())
     return (key,)
-

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """safetensors of PyPI (0.8.0), over this library, for numpy and torch.
 
-    from modelfile.compat.safetensors import safe_open
+from modelfile.compat.safetensors import safe_open
 
-    with safe_open("model.safetensors", framework="np") as f:
-        for name in f.keys():
-            print(name, f.get_tensor(name).shape)
+with safe_open("model.safetensors", framework="np") as f:
+    for name in f.keys():
+        print(name, f.get_tensor(name).shape)
 """
 
 from __future__ import annotations

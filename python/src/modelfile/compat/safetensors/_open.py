@@ -56,7 +56,7 @@ def _of_pairs(index: list[int | slice], shape: list[int]) -> list[int | slice]:
     raise SafetensorError("a part of f4 has to begin and to end between two bytes")
 
 
-class safe_open:  # noqa: N801 # its name in safetensors
+class safe_open:
     """Opens a file by its header.
 
     framework: "np" or "pt"; device: of torch's tensors; backend: "mmap", which
@@ -131,7 +131,7 @@ class safe_open:  # noqa: N801 # its name in safetensors
         return PySafeSlice(self, self._tensor(name))
 
 
-class _safe_open_handle(safe_open):  # noqa: N801
+class _safe_open_handle(safe_open):
     """The same for an open file, by its name."""
 
     def __init__(

@@ -59,7 +59,9 @@ class TensorSpec:
         if not isinstance(dtype, str):
             raise TypeError(f"dtype is a str such as 'float32', not {dtype!r}")
         if dtype not in _TYPES:
-            raise SafetensorError(f"unknown type {dtype!r}: {', '.join(_TYPES)} are known")
+            raise SafetensorError(
+                f"unknown type {dtype!r}: {', '.join(_TYPES)} are known"
+            )
         if isinstance(shape, int):
             raise TypeError("shape is a sequence of numbers")
         self._type = _TYPES[dtype]
@@ -122,7 +124,9 @@ def _check(tensors: Any, metadata: Any) -> None:
         raise TypeError(f"metadata is a dict, not {metadata.__class__.__name__}")
     for name, spec in tensors.items():
         if not isinstance(name, str) or not isinstance(spec, TensorSpec):
-            raise TypeError(f"expected a TensorSpec for each name, not {name!r}: {spec!r}")
+            raise TypeError(
+                f"expected a TensorSpec for each name, not {name!r}: {spec!r}"
+            )
         spec._check()
     for key, value in (metadata or {}).items():
         if not isinstance(key, str) or not isinstance(value, str):

@@ -31,8 +31,9 @@ def _end_ptr(tensor: Any) -> int:
     start = int(tensor.data_ptr())
     if not tensor.nelement():
         return start
-    steps = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))
-    return start + (steps + 1) * int(tensor.element_size())
+    steps: int = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))
+    end: int = start + (steps + 1) * int(tensor.element_size())
+    return end
 
 
 def _is_complete(tensor: Any) -> bool:
@@ -69,7 +70,9 @@ def _find_shared_tensors(state_dict: Mapping[str, Any]) -> list[set[str]]:
     return [
         group
         for names in memories.values()
-        for group in ([{*names}] if len(names) == 1 else _overlapping(names, state_dict))
+        for group in (
+            [{*names}] if len(names) == 1 else _overlapping(names, state_dict)
+        )
     ]
 
 
@@ -147,8 +150,8 @@ def _check(tensors: Any) -> None:
     shared = [group for group in _find_shared_tensors(tensors) if len(group) > 1]
     if shared:
         raise RuntimeError(
-            f"tensors share memory, and would not do so when they are loaded: {shared}; "
-            "save_model() saves each once"
+            "tensors share memory, and would not do so when they are loaded: "
+            f"{shared}; save_model() saves each once"
         )
 
 
