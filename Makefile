@@ -14,6 +14,7 @@
 #     ZLIB=0                      without zlib: compressed archives are not read
 #     PORTABLE=1                  without the loops for AVX2 and AVX-512
 #     HOSTCC=cc                   compiles what make itself runs
+#     PYTHON3=python3             for make python, wheel and sdist
 #     ARCH=s390x                  for make foreign: the other processor or system
 #     WITHOUT="plan verify"       libraries without these groups, and no program:
 #                                 see docs/embedding.md
@@ -231,9 +232,10 @@ HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive infla
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
-# The packages' test builds them: make deb-check.
+# These install whole systems: make deb-check, make wheel-check.
 DEB_TEST := tests/project/deb.t
-SCRIPTS  := $(filter-out $(DEB_TEST),$(wildcard tests/*/*.t))
+WHEEL_TEST := tests/python/bare.t
+SCRIPTS  := $(filter-out $(DEB_TEST) $(WHEEL_TEST),$(wildcard tests/*/*.t))
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] lib/hf/*/*.[ch] lib/rows/maker/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/*/*.[ch] fixtures/*.[ch])
 
@@ -252,8 +254,8 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-quant mutants \
-        install uninstall deb deb-check format format-check metrics clean help
+.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant mutants \
+        install uninstall deb deb-check wheel-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 # Rules of make's own apply to nothing here, and trying them on every header
@@ -506,7 +508,8 @@ WHEEL_LINK = $(filter-out $(PACKS),$(LINK)) -s
 # A shared library cannot have the archive of OpenMP in it, the code of which has
 # one place in memory.  So it takes the shared one along, as wheels do, under a
 # name of its own: a process may have loaded another version under the usual one.
-GOMP     := $(if $(THREADS),$(realpath $(shell $(CC) -print-file-name=libgomp.so)))
+GOMP     := $(if $(THREADS),$(realpath $(or $(wildcard $(patsubst %.a,%.so,$(filter %.a,$(LIBGOMP)))), \
+              $(shell $(CC) -print-file-name=libgomp.so))))
 OWN_GOMP := $(if $(GOMP),$(PACKAGE)/mf-gomp.so.1)
 WHEEL_THREADS = $(if $(GOMP),$(OWN_GOMP) -lpthread -Wl$(COMMA)-rpath$(COMMA)'$$ORIGIN',$(THREADS))
 
@@ -741,7 +744,7 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci editors embed install outside output plan_archs resume screen tsv words
+BESIDE   := abi alloc bench ci editors embed install outside output plan_archs python resume screen tsv wheel words
 
 check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
@@ -833,6 +836,9 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_write.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_archive.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench/bench_folder.sh
+
+bench-python: all python ## what the Python package costs, beside gguf and safetensors of PyPI
+	@PYTHONPATH=$(BUILD)/python $(PYTHON3) tests/bench/bench_python.py $(BUILD)/modelfile
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)
@@ -974,6 +980,10 @@ deb: ## installs what is missing, makes Debian's packages in $(BUILD)/deb
 deb-check: ## makes them and tests them: lintian, hardening, a bare system (as root)
 	@sh tests/install_deps.sh deb
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) sh tests/run.sh $(DEB_TEST)
+
+wheel-check: $(BUILD)/modelfile $(FIXTURES) ## installs wheel and sdist in bare systems (as root)
+	@sh tests/install_deps.sh deb
+	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC)" sh tests/run.sh $(WHEEL_TEST)
 
 clean: ## removes everything that was made
 	rm -rf $(BUILD) $(MADE)

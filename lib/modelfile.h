@@ -1896,6 +1896,27 @@ MF_API enum mf_status mf_env_encode(struct mf_env *env,
                                     const float *row, const float *weights,
                                     uint8_t *blocks, size_t columns);
 
+/* Encodes count rows of columns numbers, which lie one after the other, on the
+ * env's threads: to the bytes of mf_env_encode for each row, whatever the
+ * number of threads. weights are columns numbers, the importance of each column
+ * in all rows, or NULL. Of a type with a prefix all rows are one tensor with
+ * one scale, and one thread encodes it. Work of less than some milliseconds
+ * starts no thread, and 64 KiB of numbers need no allocation. Errors are as of
+ * mf_env_encode, and name the row; MF_ERR_ARGUMENT also if so many numbers have
+ * no place in memory. After an error blocks have any bytes. Unlike
+ * mf_env_encode, a call for one thread at a time. */
+MF_API enum mf_status mf_env_encode_rows(struct mf_env *env,
+                                         const struct mf_kernel *kernel,
+                                         const float *rows, size_t count,
+                                         size_t columns, const float *weights,
+                                         uint8_t *blocks);
+
+/* Likewise decodes count rows of whole blocks, as kernel->decode does. */
+MF_API enum mf_status mf_env_decode_rows(struct mf_env *env,
+                                         const struct mf_kernel *kernel,
+                                         const uint8_t *blocks, size_t count,
+                                         size_t columns, float *out);
+
 /* ---- Digests ------------------------------------------------------------- */
 
 /* From the weakest to the strongest; only MF_SHA256 resists deliberate

@@ -311,6 +311,10 @@ for, as a program uses few of them: RECORDS has what they are made of."""
 from ctypes import (
 %s)
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 '''
 
 TAIL = '''
@@ -335,7 +339,7 @@ def __getattr__(name):
     return made
 
 
-def function(name):
+def function(name: str) -> "Any":
     """What a function returns, and its parameters."""
     return _types(FUNCTIONS[name])
 '''

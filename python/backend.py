@@ -11,7 +11,7 @@ a wheel (`make wheel-parts`):
     BUILD/wheel/modelfile      the program
 
 The same tree gives the same bytes, in any folder, at any time, with any umask:
-names are sorted, owners and modes fixed, and all dates are those of .ci/date.
+names are sorted, owners and modes are fixed, and .ci/date says the date.
 """
 
 import base64
@@ -200,7 +200,7 @@ def pack_wheel(files, folder):
             entry.create_system = 3  # Unix, which has modes
             mode = 0o755 if data.startswith(b"\x7fELF") else 0o644
             entry.external_attr = (0o100000 | mode) << 16
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
     return wheel
 
 
@@ -262,7 +262,7 @@ def build_sdist(sdist_directory, config_settings=None):
             entry, data = tar_entry(path, files[path])
             entry.name, entry.mtime = f"{name}/{path}", when
             archive.addfile(entry, io.BytesIO(data))
-    with open(target, "wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as out:
+    with open(target, "wb") as file, gzip.GzipFile("", "wb", 6, file, 0) as out:
         out.write(packed.getvalue())
     return target.name
 

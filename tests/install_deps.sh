@@ -59,6 +59,15 @@ has_headers() { # HEADER...
     done | $compiler -E -x c - >/dev/null 2>&1
 }
 
+# Of Python.
+want_module() { # MODULE PACKAGE...
+    for python in python3 /usr/bin/python3; do
+        ! $python -c "import $1" 2>/dev/null || return 0
+    done
+    shift
+    wanted="$wanted $*"
+}
+
 need_header() { # HEADER PACKAGE
     has_headers stddef.h stdint.h stdarg.h setjmp.h "$1" || need "$2"
 }
@@ -93,6 +102,8 @@ need_for_test() {
     want_command fish fish
     want_command xxhsum xxhash
     want_library libcrypto.so.3 libssl3
+    want_module ensurepip python3 python3-venv
+    want_module numpy python3-numpy
     [ "$(id -u)" -ne 0 ] || want_command mkfs.ext4 e2fsprogs # to be mounted
 }
 
@@ -134,6 +145,8 @@ need_for_deb() {
     need_command make make
     need_command dpkg-buildpackage dpkg-dev
     need_command dh debhelper
+    need_command dh_python3 dh-python
+    need_command python3 python3
     want_command git git
     want_command lintian lintian
     want_command blhc blhc

@@ -252,9 +252,9 @@ static void widen_buffers(struct mf_crew *crew)
     }
 }
 
-static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
-                           uint64_t work, uint64_t pays, uint64_t piece,
-                           size_t least_size)
+enum mf_status mf_crew_init_paid(struct mf_crew *crew, struct mf_env *env,
+                                 uint64_t work, uint64_t pays, uint64_t piece,
+                                 size_t least_size)
 {
     struct mf_timed timed = mf_timed_begin(env, MF_PHASE_THREADS);
     enum mf_status status = try_init(crew, env, work, piece, least_size,
@@ -267,14 +267,14 @@ static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least_size)
 {
-    return init(crew, env, work, QUICK_PAYS, piece, least_size);
+    return mf_crew_init_paid(crew, env, work, QUICK_PAYS, piece, least_size);
 }
 
 enum mf_status mf_crew_init_slow(struct mf_crew *crew, struct mf_env *env,
                                  uint64_t work, uint64_t piece,
                                  size_t least_size)
 {
-    return init(crew, env, work, SLOW_PAYS, piece, least_size);
+    return mf_crew_init_paid(crew, env, work, SLOW_PAYS, piece, least_size);
 }
 
 void mf_crew_release(struct mf_crew *crew)

@@ -70,6 +70,12 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
 enum mf_status mf_crew_init_slow(struct mf_crew *crew, struct mf_env *env,
                                  uint64_t work, uint64_t piece, size_t least);
 
+/* The same for work of any kind, of which so much pays for a thread.  The
+ * progress function gets what crew->work is set to. */
+enum mf_status mf_crew_init_paid(struct mf_crew *crew, struct mf_env *env,
+                                 uint64_t work, uint64_t pays, uint64_t piece,
+                                 size_t least);
+
 void mf_crew_release(struct mf_crew *crew);
 
 /* Tasks 0 to count - 1.  After a failure later tasks may be left out; the

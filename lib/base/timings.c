@@ -15,7 +15,7 @@ static const struct {
 #undef PHASE
 };
 
-static uint64_t now(void)
+uint64_t mf_timings_now(void)
 {
     struct timespec at = { 0 };
 
@@ -31,7 +31,7 @@ static unsigned bucket_of(uint64_t ns)
 
 void mf_timings_init(struct mf_timings *timings)
 {
-    *timings = (struct mf_timings){ .born = now() };
+    *timings = (struct mf_timings){ .born = mf_timings_now() };
 }
 
 /* ---- counting ---- */
@@ -75,7 +75,7 @@ void mf_timings_add(struct mf_timings *timings, const struct mf_timings *others)
 struct mf_timed mf_timings_begin(struct mf_timings *timings,
                                  enum mf_phase phase)
 {
-    struct mf_timed timed = { .start = now(),
+    struct mf_timed timed = { .start = mf_timings_now(),
                               .inner = timings->inner,
                               .phase = phase };
 
@@ -85,7 +85,7 @@ struct mf_timed mf_timings_begin(struct mf_timings *timings,
 
 void mf_timings_end(struct mf_timings *timings, struct mf_timed timed)
 {
-    uint64_t passed = now() - timed.start;
+    uint64_t passed = mf_timings_now() - timed.start;
 
     assert(timings->inner <= passed);
     if (timed.phase != MF_PHASE_NONE)
@@ -132,7 +132,8 @@ bool mf_env_timing(const struct mf_env *env, size_t index,
 
     times = env->timings->phase[index];
     if (index == MF_PHASE_PROGRAM) { /* what has passed outside of any phase */
-        times.total = now() - env->timings->born - env->timings->inner;
+        times.total =
+            mf_timings_now() - env->timings->born - env->timings->inner;
         times.count = 1;
         times.least = times.most = times.total;
     }

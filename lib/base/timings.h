@@ -53,6 +53,9 @@ struct mf_timed {
     enum mf_phase phase;
 };
 
+/* ns of a clock that nobody sets. */
+uint64_t mf_timings_now(void);
+
 void mf_timings_init(struct mf_timings *timings);
 
 /* Adds an entry of so many ns. */

@@ -229,6 +229,7 @@ class Errors(InFolder):
             modelfile.open(self.path("none.gguf"))
         self.assertEqual(caught.exception.filename, self.path("none.gguf"))
         self.assertEqual(caught.exception.errno, 2)
+        self.assertRegex(str(caught.exception), "none.gguf: cannot be opened: No such")
         with open(self.path("x.gguf"), "wb") as file:
             file.write(b"no model at all")
         with self.assertRaises(modelfile.FormatError):
@@ -250,6 +251,7 @@ class Errors(InFolder):
             modelfile.convert(fixture("good-llama.gguf"), path)
         self.assertEqual(caught.exception.rule, "OUTPUT-EXISTS")
         self.assertIsInstance(caught.exception, OSError)
+        self.assertRegex(str(caught.exception), "already exists")
 
 
 class Threads(unittest.TestCase):

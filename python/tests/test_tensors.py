@@ -375,6 +375,9 @@ class Codecs(unittest.TestCase):
         self.assertEqual(modelfile.dequantize_array(b"", "q8_0", (0, 32)).shape, (0, 32))
         one = modelfile.quantize_array(rows[0, 0], "q8_0")
         self.assertEqual(one.shape, (68,))
+        there = numpy.zeros_like(blocks)
+        self.assertIs(modelfile.quantize_array(rows, "q8_0", out=there), there)
+        self.assertEqual(bits(there), bits(blocks))
         whole = modelfile.quantize_array(self.rows(4, 8), "apr_q8")
         self.assertEqual(whole.shape, (36,))
         self.assertEqual(
@@ -383,6 +386,9 @@ class Codecs(unittest.TestCase):
 
     def test_wrong_arguments(self):
         rows = self.rows(2, 64)
+        blocks, wide = numpy.empty((2, 68), "u1"), numpy.empty((2, 136), "u1")
+        fixed = blocks.copy()
+        fixed.flags.writeable = False
         for error, use in (
             (TypeError, lambda: modelfile.quantize_array([1.0], "q8_0")),
             (TypeError, lambda: modelfile.quantize_array(rows.astype("f8"), "q8_0")),
@@ -400,6 +406,10 @@ class Codecs(unittest.TestCase):
             (ValueError, lambda: modelfile.dequantize_array(bytes(34), "q8_0", (33,))),
             (ValueError, lambda: modelfile.dequantize_array(bytes(34), "q8_0", (-1, 32))),
             (TypeError, lambda: modelfile.dequantize_array("text", "q8_0", (32,))),
+            (TypeError, lambda: modelfile.quantize_array(rows, "q8_0", out=rows)),
+            (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=blocks[1:])),
+            (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=wide[:, ::2])),
+            (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=fixed)),
         ):
             with self.assertRaises(error):
                 use()

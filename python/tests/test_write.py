@@ -14,7 +14,7 @@ import unittest
 
 import modelfile
 from modelfile import Typed
-from support import TOP, InFolder, fixture, here, needs_numpy, numpy
+from support import TOP, InFolder, fixture, here, needs_numpy, needs_torch, numpy, torch
 
 PROGRAM = str(TOP / os.environ.get("BUILD", "build") / "modelfile")
 
@@ -356,6 +356,22 @@ class Writing(InFolder):
             blocks = modelfile.quantize_array(a, "q8_0")
             self.assertEqual(m.tensors["a"].numpy().tolist(), blocks.tolist())
             self.assertEqual(m.tensors["h"].numpy().tolist(), a.astype("float16").tolist())
+
+    @needs_torch
+    def test_of_torch(self):
+        path = self.path("w.safetensors")
+        numbers = torch.arange(6).reshape(2, 3)
+        kinds = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool)
+        with modelfile.Writer(path) as w:
+            for kind in kinds:
+                w.add(f"{kind}", array=numbers.to(kind))
+            w.add("t", array=numbers.t())
+        with modelfile.open(path) as m:
+            for kind in kinds:
+                found = m.tensors[f"{kind}"].torch()
+                self.assertEqual(found.dtype, kind)
+                self.assertTrue(torch.equal(found, numbers.to(kind)), kind)
+            self.assertTrue(torch.equal(m.tensors["t"].torch(), numbers.t()))
 
     def test_big_endian(self):
         a = numpy.arange(6, dtype="float32")

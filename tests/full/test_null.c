@@ -447,6 +447,34 @@ static void null_mf_env_encode(void)
     assert_int_equal(mf_env_encode(env, &kernel, row, NULL, bytes, 32), MF_OK);
 }
 
+static void null_mf_env_encode_rows(void)
+{
+    struct mf_kernel none = { .block = 1 };
+    float row[32] = { 0 };
+
+    assert_true(mf_kernel_find("q8_0", NULL, &kernel));
+    refused(mf_env_encode_rows(NULL, &kernel, row, 1, 32, NULL, bytes));
+    named("kernel", mf_env_encode_rows(env, NULL, row, 1, 32, NULL, bytes));
+    named("rows", mf_env_encode_rows(env, &kernel, NULL, 1, 32, NULL, bytes));
+    named("blocks", mf_env_encode_rows(env, &kernel, row, 1, 32, NULL, NULL));
+    assert_int_equal(mf_env_encode_rows(env, &none, row, 1, 32, NULL, bytes),
+                     MF_ERR_UNSUPPORTED);
+}
+
+static void null_mf_env_decode_rows(void)
+{
+    struct mf_kernel none = { .block = 1 };
+    float row[32];
+
+    assert_true(mf_kernel_find("q8_0", NULL, &kernel));
+    refused(mf_env_decode_rows(NULL, &kernel, bytes, 1, 32, row));
+    named("kernel", mf_env_decode_rows(env, NULL, bytes, 1, 32, row));
+    named("blocks", mf_env_decode_rows(env, &kernel, NULL, 1, 32, row));
+    named("out", mf_env_decode_rows(env, &kernel, bytes, 1, 32, NULL));
+    assert_int_equal(mf_env_decode_rows(env, &none, bytes, 1, 32, row),
+                     MF_ERR_UNSUPPORTED);
+}
+
 static void null_mf_meta_at(void)
 {
     assert_false(mf_meta_at(NULL, 0, &meta));
@@ -1013,7 +1041,9 @@ static const struct {
     { "mf_editor_open", null_mf_editor_open },
     { "mf_encoding_name", null_mf_encoding_name },
     { "mf_env_abandon", null_mf_env_abandon },
+    { "mf_env_decode_rows", null_mf_env_decode_rows },
     { "mf_env_encode", null_mf_env_encode },
+    { "mf_env_encode_rows", null_mf_env_encode_rows },
     { "mf_env_error", null_mf_env_error },
     { "mf_env_free", null_mf_env_free },
     { "mf_env_heap", null_mf_env_heap },

@@ -17,9 +17,9 @@ if [ -n "${QUICK:-}${SAN:-}" ]; then
     finish
 fi
 . tests/lib-run.sh
+. tests/lib-python.sh
 
 cc=${CC:-cc}
-version=$(sed -n 's/^#define MF_VERSION_STRING "\(.*\)"/\1/p' lib/modelfile.h)
 name=modelfile-$version
 program=$name-linux-$($cc -dumpmachine | sed 's/-.*//')
 
@@ -27,10 +27,15 @@ if [ ! -e "$($cc -print-file-name=libc.a)" ]; then
     skip "a release" "this system has no libc.a"
     finish
 fi
+if ! has_python; then
+    skip "a release" "there is no python3 to pack the sources"
+    finish
+fi
 if [ -z "${REPRODUCE:-}" ]; then
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -s static \
-        BUILD="$build" CC="$cc" ${CFLAGS:+CFLAGS="$CFLAGS"} >/dev/null 2>&1
+    made static >/dev/null 2>&1
     export RELEASE_PROGRAM="$build/static/modelfile"
+    RELEASE_WHEEL=$(made wheel 2>/dev/null)
+    export RELEASE_WHEEL
 fi
 
 # A copy of the tree as an archive has it: no repository.
@@ -55,6 +60,7 @@ complete() {
     for file in "$name.tar.gz" "$name.cdx.json" "$program" SHA256SUMS; do
         [ -s "$one/$file" ] || echo "no $file"
     done
+    [ "$(find "$one" -name "$name-py3-none-*.whl" | wc -l)" -eq 1 ] || echo "no wheel"
     (cd "$one" && sha256sum --check --quiet SHA256SUMS 2>&1)
     (cd "$one" && for file in *; do
         [ "$file" = SHA256SUMS ] || grep -q "  $file\$" SHA256SUMS ||
@@ -70,7 +76,11 @@ dated() {
 }
 check_empty "owners, modes and dates say nothing of who made it" dated
 sources() {
-    tar -tf "$one/$name.tar.gz" | sed "s|^$name/||" | sort >"$dir/packed"
+    # These two are not in the repository: pip looks for them.
+    tar -tf "$one/$name.tar.gz" | sed "s|^$name/||" | sort >"$dir/all"
+    grep -vx 'PKG-INFO\|pyproject.toml' "$dir/all" >"$dir/packed"
+    [ $(($(wc -l <"$dir/all") - $(wc -l <"$dir/packed"))) -eq 2 ] ||
+        echo "no PKG-INFO, or no pyproject.toml"
     if [ -e .git ] && git ls-files >"$dir/listed" 2>/dev/null; then
         git status --porcelain --untracked-files=all | sed -n 's/^?? //p' >>"$dir/listed"
         sort "$dir/listed" | diff - "$dir/packed"

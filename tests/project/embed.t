@@ -22,7 +22,7 @@ programs=$(cd examples && echo *.c)
 checked=${SAN:+-fsanitize=address,undefined}
 
 long_ones() {
-    wc -l examples/* lib/modelfile.hpp | awk '
+    wc -l examples/*.c* lib/modelfile.hpp | awk '
         $2 ~ /^examples/ && $1 > 40 || /modelfile.hpp/ && $1 > 300'
 }
 check_empty "an example has at most 40 lines, modelfile.hpp 300" long_ones

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
-    from typing import Any
-
     from ._abi import MF_VERSION_STRING as __version__
     from ._arrays import BitsWarning
     from ._codecs import dequantize_array, quantize_array
@@ -118,20 +116,105 @@ _MODULES = {
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = ["__version__", *sorted(_HOME)]
+# Checkers of types want the names themselves.
+__all__ = [
+    "__version__",
+    "Adapter",
+    "ArgumentError",
+    "Array",
+    "BitsWarning",
+    "Column",
+    "Converted",
+    "CorruptError",
+    "Coverage",
+    "Detection",
+    "Difference",
+    "Edit",
+    "Edited",
+    "Error",
+    "Finding",
+    "Fit",
+    "FitContext",
+    "FitMix",
+    "FitOffload",
+    "Format",
+    "FormatError",
+    "ImatrixCoverage",
+    "ImatrixTensor",
+    "LimitError",
+    "Merged",
+    "Metadata",
+    "Missing",
+    "Mix",
+    "Model",
+    "NeedMoreError",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "OutputError",
+    "Plan",
+    "PlanCache",
+    "PlanDevice",
+    "PlannedTensor",
+    "Progress",
+    "Quantized",
+    "QuantizedType",
+    "ReadError",
+    "Recovered",
+    "Rule",
+    "Shard",
+    "Stats",
+    "StoppedError",
+    "Table",
+    "Tensor",
+    "Tensors",
+    "Type",
+    "Typed",
+    "UnsupportedError",
+    "Usage",
+    "Value",
+    "ValueErrors",
+    "Verification",
+    "VerifiedKey",
+    "VerifiedTensor",
+    "Writer",
+    "convert",
+    "dequantize",
+    "dequantize_array",
+    "detect",
+    "diff",
+    "edit",
+    "find_type",
+    "formats",
+    "hash_file",
+    "imatrix_coverage",
+    "isas",
+    "merge_imatrix",
+    "mixes",
+    "open",
+    "open_memory",
+    "plan",
+    "quantize",
+    "quantize_array",
+    "recover",
+    "rules",
+    "types",
+    "verify",
+]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # for checkers, each name is above
 
-    if name == "__version__":
-        value = import_module("._abi", __name__).MF_VERSION_STRING
-    elif name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name == "__version__":
+            value = import_module("._abi", __name__).MF_VERSION_STRING
+        elif name in _HOME:
+            value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: types of tensors that numpy has
 PLAIN = {
@@ -38,15 +41,20 @@ class BitsWarning(UserWarning):
     """An array has the bits of numbers, since numpy lacks their type."""
 
 
-def _import(name: str, package: str, purpose: str) -> Any:
-    import importlib
+_modules: dict[str, Any] = {}
 
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {name}: pip install {name}, or Debian's {package}"
-        ) from error
+
+def _import(name: str, package: str, purpose: str) -> Any:
+    if name not in _modules:
+        import importlib
+
+        try:
+            _modules[name] = importlib.import_module(name)
+        except ImportError as error:
+            raise ImportError(
+                f"{purpose} needs {name}: pip install {name}, or Debian's {package}"
+            ) from error
+    return _modules[name]
 
 
 def numpy() -> Any:
@@ -57,12 +65,18 @@ def torch() -> Any:
     return _import("torch", "python3-torch", "a torch tensor")
 
 
-def _small(name: str, warn: bool) -> Any:
+def _named(name: str) -> np.dtype[Any]:
+    found: np.dtype[Any] = numpy().dtype(name)
+    return found
+
+
+def _small(name: str, warn: bool) -> np.dtype[Any]:
     its, bits = SMALL[name]
     try:
         import ml_dtypes
 
-        return numpy().dtype(getattr(ml_dtypes, its))
+        found: np.dtype[Any] = numpy().dtype(getattr(ml_dtypes, its))
+        return found
     except (ImportError, AttributeError):
         if warn:
             warnings.warn(
@@ -71,21 +85,22 @@ def _small(name: str, warn: bool) -> Any:
                 BitsWarning,
                 stacklevel=5,
             )
-        return numpy().dtype(bits)
+        return _named(bits)
 
 
-def dtype(name: str, warn: bool = False) -> Any:
+def dtype(name: str, warn: bool = False) -> np.dtype[Any]:
     """numpy's type for one of tensors; of blocks uint8."""
     if name in PLAIN:
-        return numpy().dtype(PLAIN[name])
+        return _named(PLAIN[name])
     if name in SMALL:
         return _small(name, warn)
-    return numpy().dtype("uint8")
+    return _named("uint8")
 
 
 def type_of(kind: Any) -> str | None:
-    """The type of tensors for one of numpy; None if there is none."""
-    name = numpy().dtype(kind).name
+    """The type of tensors for one of numpy or torch; None if there is none."""
+    name = f"{kind}"
+    name = name[6:] if name.startswith("torch.") else numpy().dtype(kind).name
     for table in (PLAIN, {key: its for key, (its, _) in SMALL.items()}):
         for key, its in table.items():
             if its == name:
@@ -116,7 +131,9 @@ def shape_of(shape: tuple[int, ...], name: str, nbytes: int) -> tuple[int, ...]:
     from ._tables import block_of
 
     block = block_of(name)
-    if block is None or shape[-1] % block[0] or shape[-1] // block[0] * block[1] * rows != nbytes:
+    if block is None or shape[-1] % block[0]:
+        return (nbytes,)
+    if shape[-1] // block[0] * block[1] * rows != nbytes:
         return (nbytes,)
     return (*shape[:-1], nbytes // rows)
 

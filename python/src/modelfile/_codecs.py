@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._arrays import address, numpy
 from ._env import Env
 from ._library import count, lib, word
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Buffer
 
 _envs: dict[tuple[int, str | None], Env] = {}
 
@@ -23,12 +28,19 @@ def _env(threads: int | None, isa: str | None) -> Env:
     return _envs[key]
 
 
+_kernels: dict[tuple[str, str | None], Any] = {}
+
+
 def _kernel(name: str, isa: str | None) -> Any:
-    out = _abi.mf_kernel()
+    found = _kernels.get((name, isa))
+    if found is not None:
+        return found
     if not isinstance(name, str):
         raise TypeError(f"a type is a str such as 'q4_k', not {name!r}")
+    out = _abi.mf_kernel()
     if not lib.mf_kernel_find(word(name.lower()), word(isa), ctypes.byref(out)):
         raise ValueError(f"{name!r} has no codec" + (f" for {isa}" if isa else ""))
+    _kernels[name, isa] = out
     return out
 
 
@@ -38,20 +50,25 @@ def _bytes_of(kernel: Any, columns: int) -> int:
 
 
 def quantize_array(
-    array: Any,
+    array: npt.NDArray[np.float32],
     type: str,
-    weights: Any = None,
+    weights: npt.ArrayLike | None = None,
     *,
+    out: Any = None,
     threads: int | None = None,
     isa: str | None = None,
-) -> Any:
+) -> npt.NDArray[np.uint8]:
     """Encodes the rows of an array of float32 in a type of tensors.
 
     Gives an array of uint8 whose last dimension is a row's bytes, as
     llama-quantize makes them of a row.  The last dimension of the input has to
     be whole blocks.  weights: the importance of each column, which every row
-    shares.  Python's lock is let go of meanwhile; threads: None: one for each
-    processor, if there is work for them.
+    shares; some types (iq2_xxs) need them.  Other Python threads run meanwhile.
+    threads: None: one for each processor, if there is work for them.  isa: one of
+    isas(); bytes are the same with each.
+
+    Raises TypeError if the array is not float32, ValueError if rows are not
+    whole blocks, or the type is unknown or can only be decoded.
 
     >>> import modelfile, numpy
     >>> modelfile.quantize_array(numpy.ones((2, 64), "float32"), "q8_0").shape
@@ -76,23 +93,38 @@ def quantize_array(
         raise ValueError(f"{string_of(kernel)} can only be decoded")
     if weights is None and needed.value:
         raise ValueError(f"{string_of(kernel)} needs weights")
+    importance = None
     if weights is not None:
-        weights = np.ascontiguousarray(weights, np.float32)
-        if weights.shape != (columns,):
+        importance = np.ascontiguousarray(weights, np.float32)
+        if importance.shape != (columns,):
             raise ValueError(f"weights have to be {columns} numbers")
     array = np.ascontiguousarray(array)
     if kernel.prefix:  # one for the tensor
         rows, columns, lead = 1, array.size, ()
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
-    out = np.empty((*lead, _bytes_of(kernel, columns)), np.uint8)
+    out = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
     if array.size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_encode_rows, env.handle, ctypes.byref(kernel)),
             *(address(array), rows, columns),
-            *(None if weights is None else address(weights), address(out)),
+            *(None if importance is None else address(importance), address(out)),
         )
+    return out
+
+
+def _target(out: Any, shape: tuple[int, ...], kind: Any) -> Any:
+    """The array that the result goes to: a new one, or the caller's."""
+    np = numpy()
+    if out is None:
+        return np.empty(shape, kind)
+    if not isinstance(out, np.ndarray) or out.dtype != kind:
+        raise TypeError(f"out has to be an array of {np.dtype(kind).name}")
+    if out.shape != shape:
+        raise ValueError(f"out has the shape {out.shape}, and has to have {shape}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError("out has to be in one piece, and not read-only")
     return out
 
 
@@ -102,17 +134,19 @@ def string_of(kernel: Any) -> str:
 
 
 def dequantize_array(
-    data: Any,
+    data: Buffer | npt.NDArray[np.uint8],
     type: str,
     shape: Sequence[int] | None = None,
     *,
+    out: Any = None,
     threads: int | None = None,
     isa: str | None = None,
-) -> Any:
+) -> npt.NDArray[np.float32]:
     """Decodes blocks to an array of float32.
 
-    data: bytes, or an array of uint8.  shape: of the numbers; None: that of the
-    array, whose last dimension is a row's bytes.
+    data: bytes, or an array of uint8, such as Tensor.numpy() of a quantized
+    tensor.  shape: of the numbers; None: that of the array, whose last dimension
+    is a row's bytes.  Raises ValueError if there are not as many bytes as that.
 
     >>> import modelfile, numpy
     >>> a = numpy.linspace(-1, 1, 64, dtype="float32").reshape(2, 32)
@@ -122,14 +156,14 @@ def dequantize_array(
     """
     np = numpy()
     kernel = _kernel(type, isa)
-    if isinstance(data, np.ndarray):
-        if data.dtype != np.uint8:
-            raise TypeError(f"expected bytes or uint8, not {data.dtype}")
-        data = np.ascontiguousarray(data)
-    else:
-        data = np.frombuffer(data, np.uint8)
+    blocks: Any = data
+    if not isinstance(data, np.ndarray):
+        blocks = np.frombuffer(data, np.uint8)
+    elif blocks.dtype != np.uint8:
+        raise TypeError(f"expected bytes or uint8, not {blocks.dtype}")
+    blocks = np.ascontiguousarray(blocks)
     if shape is None:
-        shape = _shape(data, kernel)
+        shape = _shape(blocks, kernel)
     else:
         shape = tuple(count("shape", each) for each in shape)
     columns = shape[-1] if shape else 1
@@ -144,17 +178,17 @@ def dequantize_array(
             f"block of {string_of(kernel)}"
         )
     rows = size // columns if columns else 0
-    if data.size != rows * _bytes_of(kernel, columns) and size:
+    if blocks.size != rows * _bytes_of(kernel, columns) and size:
         raise ValueError(
             f"{shape} numbers of {string_of(kernel)} are "
-            f"{rows * _bytes_of(kernel, columns)} bytes, and there are {data.size}"
+            f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    out = np.empty(shape, np.float32)
+    out = _target(out, shape, np.float32)
     if size:
         env = _env(threads, isa)
         env.call(
             *(lib.mf_env_decode_rows, env.handle, ctypes.byref(kernel)),
-            *(address(data), rows, columns, address(out)),
+            *(address(blocks), rows, columns, address(out)),
         )
     return out
 

@@ -13,7 +13,7 @@ from ._env import Env
 from ._library import count, lib, path, sized
 from ._model import Model
 from ._results import Edited, Recovered, take
-from ._values import Edits, Value, plain
+from ._values import Edits, plain
 
 _GONE = object()
 
@@ -90,10 +90,11 @@ class Edit:
         )
         self._handle = cast(int, handle.value)
         self.model = _Borrowed(self._env, lib.mf_editor_model(self._handle))
-        self.metadata: MutableMapping[str, Value] = EditedMetadata(self.model)
+        self.metadata: MutableMapping[str, Any] = EditedMetadata(self.model)
 
     def apply(self) -> Edited:
-        """Makes the edit now, which can be done once."""
+        """Makes the edit now, which can be done once; else the end of the block
+        does it."""
         if self._handle is None:
             raise ValueError("the edit is closed")
         if self.result is not None:
@@ -111,7 +112,7 @@ class Edit:
         return self.result
 
     def close(self) -> None:
-        """Without apply() nothing was changed."""
+        """Ends it and unlocks the file; without apply() nothing was changed."""
         with self._env.lock:
             handle, self._handle = self._handle, None
             if handle:
@@ -159,9 +160,11 @@ def edit(
     it.  The file is locked meanwhile; where the new header fits into the place
     of the old one, only that is written, with a journal against a crash.
 
-    reserve: if the file is rewritten, free bytes for later edits.  force: also
-    an edit that adds errors.  A value keeps the type that its key has; Typed
-    gives another one.
+    reserve: if the file is rewritten, free bytes for later edits.  dry_run: only
+    fills in result.  force: also an edit that adds errors, which is refused with
+    UnsupportedError otherwise.  A value keeps the type that its key has; Typed
+    gives another one.  TypeError and ValueError are raised where the value is
+    assigned.
 
     >>> import modelfile, shutil, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -175,7 +178,18 @@ def edit(
 
 
 def recover(file: str | os.PathLike[str], *, force: bool = False) -> Recovered:
-    """Completes an edit that a crash interrupted."""
+    """Completes an edit that a crash interrupted; found says what was there.
+
+    Reading needs no recovery: a file with a journal is read as it will be (see
+    Model.pending_edit).  force: also uses a journal whose owner cannot be
+    trusted.
+
+    >>> import modelfile, shutil, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = shutil.copy("fixtures/good-llama.gguf", folder)
+    ...     modelfile.recover(path).found
+    'none'
+    """
     env = Env()
     options = sized(_abi.mf_recover_options, force=force)
     out = _abi.mf_recover_result()

@@ -17,13 +17,13 @@ from typing import Any, Callable, Optional
 
 from . import _abi
 from ._errors import Error, LimitError, OutOfMemoryError, from_struct
-from ._library import count, lib, sized, text, word
+from ._library import count, lib, member, sized, text, word
 
 #: called with the bytes that are done, those there are, and the tensor in work;
 #: returns False to stop
 Progress = Callable[[int, int, str], Optional[bool]]
 
-_ASK = dict(_abi.mf_options._fields_)["progress"]
+_ASK = member(_abi.mf_options, "progress")
 _all: weakref.WeakSet[Env] = weakref.WeakSet()
 
 

@@ -11,14 +11,18 @@ from ._library import lib, string
 
 
 class Error(Exception):
-    """What the library could not do.
+    """What the library could not do: the base of all its exceptions.
+
+    Several are exceptions of Python, too: NotFoundError is a FileNotFoundError,
+    CorruptError a ValueError.  A wrong argument that this package finds by itself
+    is a plain TypeError or ValueError.
 
     >>> import modelfile
     >>> try:
-    ...     modelfile.open("fixtures/bad-magic.gguf")
-    ... except modelfile.FormatError as error:
-    ...     print(error.status)
-    unknown-format
+    ...     modelfile.open("fixtures/bad-count-metadata.gguf")
+    ... except modelfile.CorruptError as error:
+    ...     print(error.status, error.rule, error.offset)
+    corrupt FILE-COUNT 24
     """
 
     #: the library's word for it, such as "corrupt"
@@ -36,6 +40,10 @@ class Error(Exception):
     needed: int = 0
     #: the number of the system's error (errno); else 0
     system: int = 0
+
+    def __str__(self) -> str:
+        # That of OSError, a base of some classes, has another text.
+        return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> Any:
         return (_again, (type(self), str(self), self.__dict__.copy()))
@@ -58,7 +66,8 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class LimitError(Error):
-    """Above max_memory or heap_limit, or a limit of the library."""
+    """Above max_memory or heap_limit, or a limit of the library, such as the
+    length of a key."""
 
 
 class FormatError(Error, ValueError):
@@ -70,19 +79,22 @@ class CorruptError(Error, ValueError):
 
 
 class UnsupportedError(Error):
-    """Something valid that the library does not do."""
+    """Something valid that the library does not do, or not with these options:
+    rule often says which one would let it."""
 
 
 class OutputError(Error, OSError):
-    """A file that cannot be written."""
+    """A file that cannot be written; rule is OUTPUT-EXISTS where replace=True
+    would help."""
 
 
 class StoppedError(Error):
-    """The progress function asked to stop."""
+    """The progress function returned False."""
 
 
 class NeedMoreError(Error):
-    """Only the beginning of a file is there, and it is not enough."""
+    """Of open_memory() with file_size: the bytes are too few, and `needed` says
+    how many will do."""
 
 
 CLASSES: dict[int, type[Error]] = {

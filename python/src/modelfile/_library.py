@@ -35,6 +35,8 @@ class _Functions:
         self._library: ctypes.CDLL | None = None
 
     def __getattr__(self, name: str) -> Any:
+        if name not in _abi.FUNCTIONS:
+            raise AttributeError(f"the library has no function {name}")
         result, parameters = _abi.function(name)
         if self._library is None:
             library = _open()
@@ -111,6 +113,11 @@ def string(value: bytes | None) -> str:
 def sized(kind: Any, **members: Any) -> Any:
     """A struct of options, which begins with its size."""
     return kind(size=ctypes.sizeof(kind), **members)
+
+
+def member(kind: Any, name: str) -> Any:
+    """The type of a member of a struct, such as that of a function."""
+    return {each[0]: each[1] for each in kind._fields_}[name]
 
 
 def count(name: str, value: int | None, most: int = 2**64 - 1) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _abi
 from ._library import lib, text, utf8
-from ._values import TYPES, Value, value
+from ._values import TYPES, value
 
 _CHUNK = 64
 
@@ -19,11 +19,12 @@ def _type(meta: Any) -> str:
     return f"{TYPES[meta.of]}[]" if name == "array" else name
 
 
-class Metadata(Mapping[str, Value]):
+class Metadata(Mapping[str, Any]):
     """Keys and values, in the order of the file.
 
-    Numbers, bools and strings are Python's; an array is a lazy sequence, which
-    is read when an element of it is asked for.
+    Numbers, bools and strings are Python's; an array is a lazy sequence, an Array,
+    which is read when an element of it is asked for.  Value has all that a value
+    can be; for type checkers it is Any.  KeyError: there is no such key.
 
     >>> import modelfile
     >>> with modelfile.open("fixtures/good-llama.gguf") as m:
@@ -63,7 +64,7 @@ class Metadata(Mapping[str, Value]):
             raise KeyError(key)
         return at.value, out
 
-    def __getitem__(self, key: str) -> Value:
+    def __getitem__(self, key: str) -> Any:
         with self._model.env.lock:
             index, meta = self._find(key)
             return value(self._model, index, meta)
@@ -79,7 +80,8 @@ class Metadata(Mapping[str, Value]):
             return True
 
     def type(self, key: str) -> str:
-        """The type that a value has in the file: "u32", "string[]"."""
+        """The type that a value has in the file: "u32", "string[]".  KeyError: there
+        is no such key."""
         with self._model.env.lock:
             return _type(self._find(key)[1])
 

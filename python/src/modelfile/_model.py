@@ -7,17 +7,26 @@ import ctypes
 import mmap
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Optional, cast
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, cast
 
 from . import _abi
 from ._env import Env, Progress
 from ._library import count, lib, path, sized, string, text, utf8
 from ._metadata import Metadata
 from ._tensor import Tensors, stats_of
-from ._values import Value, value
+from ._values import value
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from typing_extensions import Buffer, Literal
+
     from . import _results as results
+    from ._source import Seekable
+
+    Reader = Literal["spec", "llama.cpp", "transformers"]
+
+_Row = TypeVar("_Row")
 
 _SHARDS = {
     "auto": _abi.MF_SHARDS_AUTO,
@@ -62,21 +71,24 @@ class Model:
         self.format: str = string(info.format)  #: "gguf", "safetensors", ...
         self.variant: str = string(info.variant)  #: a dialect, or ""
         self.version: int = info.version  #: of the format
-        self.byte_order: str = "big" if info.byte_order else "little"
+        self.byte_order: Literal["little", "big"] = "big" if info.byte_order else "little"
 
     # ---- the handle
 
     @property
     def handle(self) -> int:
+        """The struct mf_model, for the package itself."""
         if self._handle is None:
             raise ValueError("the model is closed")
         return self._handle
 
     def check_open(self) -> None:
+        """Raises ValueError after close()."""
         self.handle
 
     @property
     def closed(self) -> bool:
+        """Whether close() was called."""
         return self._handle is None
 
     def close(self) -> None:
@@ -110,6 +122,7 @@ class Model:
 
     @property
     def info(self) -> Any:
+        """The struct mf_model_info, for the package itself."""
         with self.env.lock:
             return lib.mf_model_info(self.handle).contents
 
@@ -125,8 +138,10 @@ class Model:
 
         return self._all(lib.mf_shard_at, _abi.mf_shard, lambda row: take(Shard, row))
 
-    def _all(self, function: Any, kind: Any, make: Any) -> tuple[Any, ...]:
-        out = []
+    def _all(
+        self, function: Any, kind: Any, make: Callable[[Any], _Row]
+    ) -> tuple[_Row, ...]:
+        out: list[_Row] = []
         row = kind()
         with self.env.lock:
             while function(self.handle, len(out), ctypes.byref(row)):
@@ -140,6 +155,7 @@ class Model:
 
     @property
     def data_offset(self) -> int:
+        """Where tensor data begins in the first file."""
         return cast(int, self.info.data_offset)
 
     @property
@@ -154,6 +170,7 @@ class Model:
 
     @property
     def alignment(self) -> int:
+        """Offsets of tensors are multiples of this; 1 if the format has none."""
         return cast(int, self.info.alignment)
 
     @property
@@ -172,11 +189,13 @@ class Model:
 
     @property
     def metadata(self) -> Metadata:
+        """Keys and values, as a mapping: m.metadata["general.name"]."""
         self.check_open()
         return Metadata(self)
 
     @property
     def tensors(self) -> Tensors:
+        """Tensors by name, as a mapping: m.tensors["output.weight"]."""
         self.check_open()
         return Tensors(self)
 
@@ -185,14 +204,21 @@ class Model:
         """Tensors and members of the file that are not read, and why."""
         from ._results import Missing, take
 
-        return self._all(lib.mf_missing_at, _abi.mf_missed, lambda row: take(Missing, row))
+        return self._all(
+            lib.mf_missing_at, _abi.mf_missed, lambda row: take(Missing, row)
+        )
 
     @property
-    def facts(self) -> dict[str, Value]:
-        """What people ask about a model, wherever its format keeps it:
-        architecture, name, context_length and the like, as far as it is there.
+    def facts(self) -> dict[str, Any]:
+        """What people ask about a model, wherever its format keeps it, as far as
+        it is there.
+
+        >>> import modelfile
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     sorted(m.facts)[:4]
+        ['architecture', 'block_count', 'context_length', 'embedding_length']
         """
-        out: dict[str, Value] = {}
+        out: dict[str, Any] = {}
         meta, at = _abi.mf_meta(), ctypes.c_size_t()
         with self.env.lock:
             for fact in range(_abi.MF_FACT_COUNT):
@@ -244,9 +270,9 @@ class Model:
     @property
     def findings(self) -> list[results.Finding]:
         """What was found so far; validate() looks for more."""
-        from ._results import Finding, severity, string, take
+        from ._results import Finding, severity, take
 
-        def make(row: Any) -> Any:
+        def make(row: Any) -> results.Finding:
             subject = lib.mf_finding_subject(ctypes.byref(row))
             return take(
                 Finding,
@@ -263,13 +289,16 @@ class Model:
     def validate(
         self,
         data: bool = False,
-        readers: Iterable[str] = (),
+        readers: Reader | Iterable[Reader] = (),
         require_known: bool = False,
         progress: Progress | bool | None = None,
     ) -> list[results.Finding]:
-        """Checks all rules on what the header shows; data: reads all tensors,
-        too.  readers: only what one of "spec", "llama.cpp" and "transformers"
-        refuses is an error.
+        """Checks all rules on what the header shows, and returns what they find:
+        what opening found, too.  No finding is raised: see error_count.
+
+        data: reads all tensors, too, to find NaN and impossible blocks.  readers:
+        only what one of "spec", "llama.cpp" and "transformers" refuses is an
+        error.  require_known: an architecture that is not known is one, too.
 
         >>> import modelfile
         >>> with modelfile.open("fixtures/good-llama.gguf") as m:
@@ -279,7 +308,8 @@ class Model:
         from ._progress import shown
 
         wanted = 0
-        for name in [readers] if isinstance(readers, str) else readers:
+        listed: Iterable[str] = [readers] if isinstance(readers, str) else readers
+        for name in listed:
             wanted |= choice("readers", name, _READERS)
         options = sized(
             _abi.mf_validate_options,
@@ -318,7 +348,8 @@ class Model:
         return take(Coverage, found)
 
     def unchanged(self) -> None:
-        """Raises ReadError if a file was written to since it was opened."""
+        """Raises ReadError if a file was written to since it was opened: what was
+        read may then be of both versions."""
         self.env.call(lib.mf_model_unchanged, self.handle)
 
     # ---- reading all
@@ -328,7 +359,14 @@ class Model:
         names: Optional[Iterable[str]] = None,
         progress: Progress | bool | None = None,
     ) -> dict[str, results.Stats]:
-        """Statistics of tensors by name; None: of all."""
+        """Minimum, maximum, mean and more of tensors by name; names: None: of all,
+        which reads the whole model once.  KeyError: there is no such tensor.
+
+        >>> import modelfile
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.stats(["output_norm.weight"])["output_norm.weight"].count
+        32
+        """
         from ._progress import shown
 
         tensors = self.tensors
@@ -355,7 +393,8 @@ class Model:
     def hash_tensors(
         self, algorithm: str = "xxh3", progress: Progress | bool | None = None
     ) -> dict[str, str]:
-        """The digest of each tensor's bytes, by name."""
+        """The digest of each tensor's bytes, by name.  algorithm: "sha256", "sha1",
+        "xxh3", "xxh64", "xxh128" or "crc32"."""
         from ._progress import shown
 
         kind, size = digest_kind(algorithm)
@@ -370,7 +409,14 @@ class Model:
     def hash(
         self, algorithm: str = "sha256", progress: Progress | bool | None = None
     ) -> str:
-        """The digest of all tensors by name, the same in every format."""
+        """The digest of all tensors by name, the same in every format: for the
+        question whether two files have the same weights.
+
+        >>> import modelfile
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.hash()[:16]
+        '12bee89a06de5367'
+        """
         from ._progress import shown
 
         kind, size = digest_kind(algorithm)
@@ -378,7 +424,9 @@ class Model:
         with shown(progress, "hash") as report:
             digests = self._digests(kind, size, report)
             line = _abi.function("mf_model_hash")[1][4]()
-            self.env.call(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
+            self.env.call(
+                *(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
+            )
         return bytes(out[:size]).hex()
 
     def _digest(self, function: Any, algorithm: str) -> str:
@@ -396,8 +444,8 @@ class Model:
         llama-gguf-hash has it."""
         return self._digest(lib.mf_model_hash_data, algorithm)
 
-    def uuid(self) -> Any:
-        """The uuid.UUID of llama-gguf-hash."""
+    def uuid(self) -> UUID:
+        """The uuid.UUID that llama-gguf-hash makes of the tensors' data."""
         import uuid
 
         out = (ctypes.c_uint8 * 16)()
@@ -405,15 +453,18 @@ class Model:
         return uuid.UUID(bytes=bytes(out))
 
     def duplicates(self) -> list[list[str]]:
-        """Groups of tensors with equal bytes."""
+        """Groups of the names of tensors with equal bytes, whatever their types."""
         same = (ctypes.c_uint32 * len(self))()
         self.env.call(lib.mf_model_duplicates, self.handle, same)
-        names, groups = self.tensors.names(), {}
+        names = self.tensors.names()
+        groups: dict[int, list[str]] = {}
         for i, first in enumerate(same):
             groups.setdefault(first, []).append(names[i])
         return [group for group in groups.values() if len(group) > 1]
 
-    def imatrix_coverage(self, imatrix: str | os.PathLike[str]) -> Any:
+    def imatrix_coverage(
+        self, imatrix: str | os.PathLike[str]
+    ) -> results.ImatrixCoverage:
         """What an importance matrix has for the tensors."""
         from ._work import imatrix_coverage
 
@@ -448,9 +499,9 @@ _READERS = {
 
 
 def open(  # noqa: A001 # modelfile.open, as gzip.open
-    file: Any,
+    file: str | bytes | os.PathLike[Any] | int | Seekable,
     *,
-    shards: str = "auto",
+    shards: Literal["auto", "alone", "by_name"] = "auto",
     metadata_only: bool = False,
     tensors_only: bool = False,
     allow_missing: bool = False,
@@ -465,14 +516,24 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
     """Opens a model by its header; no tensor data is read.
 
     file is a path: of a file, of one of several shards, of an index.json, of a
-    folder.  Or a descriptor; or an object with read and seek, open for reading
-    bytes; such have no other shards.  open_memory() takes bytes.
+    folder.  Or a descriptor, which stays the caller's; or an object with read and
+    seek, open for reading bytes, which has to stay open.  Of these two only the
+    one file is read, and no other shard.  open_memory() takes bytes.
 
-    shards: "auto"; "alone": this file only; "by_name": also the neighbours that
-    a safetensors shard's name or index tells of.  tensors_only: of a pickle
-    that names classes, the tensors.  allow_missing: what needs all of a model
-    goes on without tensors that cannot be read.  heap_limit: of bytes that the
-    library allocates.  threads: for long work; None: one per processor.
+    shards: "auto": all shards of a split GGUF file, an index.json or a folder;
+    "alone": this file only; "by_name": also the neighbours that a safetensors
+    shard's name or index lists.  metadata_only: skips the list of tensors where
+    the format keeps it apart.  tensors_only: of a pickle that names classes, the
+    tensors.  allow_missing: what needs all of a model goes on without tensors
+    that cannot be read.  findings_max: how many findings are kept (1000).  name:
+    what messages call a file that has no path.  heap_limit: bytes that the library
+    may allocate.  threads: for long work; None: one per processor.  isa: one of
+    isas(), in place of the fastest.  scratch_folder: for a temporary file, which
+    few formats need (/var/tmp).  bare: a config.json alone is a model without
+    tensors, for plan().
+
+    Raises NotFoundError, ReadError, FormatError, CorruptError, UnsupportedError,
+    LimitError.  A file that is damaged but readable opens: see Model.findings.
 
     >>> import modelfile
     >>> with modelfile.open("fixtures/good-llama.gguf") as m:
@@ -510,7 +571,7 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
 
 
 def open_memory(
-    data: Any,
+    data: Buffer,
     *,
     name: str = "memory",
     tensors_only: bool = False,
@@ -521,8 +582,10 @@ def open_memory(
 ) -> Model:
     """Opens a file that is in memory: bytes, a bytearray, an mmap.
 
-    It must not change while the model is open.  file_size: the bytes are only
-    the beginning of a file of that size; NeedMoreError says how many it takes.
+    They must not change while the model is open, and are not copied.  name: what
+    messages call it.  file_size: the bytes are only the beginning of a file of
+    that size; NeedMoreError says how many it takes.  Other options are as in
+    open(), and so is what is raised.
 
     >>> import modelfile
     >>> with open("fixtures/good-llama.gguf", "rb") as file:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._library import count, lib, sized, string, word
@@ -22,6 +22,9 @@ from ._results import (
     amount,
     take,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal
 
 _FLASH = {"auto": _abi.MF_FLASH_AUTO, "on": _abi.MF_FLASH_ON, "off": _abi.MF_FLASH_OFF}
 _ANSWER = {_abi.MF_FIT_UNKNOWN: None, _abi.MF_FIT_NO: False, _abi.MF_FIT_YES: True}
@@ -43,7 +46,9 @@ def size(name: str, value: Size) -> int:
     try:
         number = float(text[:-1]) * unit if unit else float(text)
     except ValueError:
-        raise ValueError(f"{name} is {value!r}, and has to be like 24G or 512M") from None
+        raise ValueError(
+            f"{name} is {value!r}, and has to be like 24G or 512M"
+        ) from None
     return count(name, int(number))
 
 
@@ -114,7 +119,7 @@ def plan(
     type_v: str | None = None,
     sequences: int | None = None,
     ubatch: int | None = None,
-    flash: str = "auto",
+    flash: Literal["auto", "on", "off"] = "auto",
     full_windows: bool = False,
     unified: bool = False,
     cpu_experts: bool = False,
@@ -126,8 +131,14 @@ def plan(
 
     ctx: tokens; None: as many as the model was trained for.  fit: what fits
     into so many bytes ("24G"), with margin left free (1 GiB).  type_k, type_v:
-    of the cache.  offload: blocks on devices; devices: the memory of each, 0
-    for no limit.  as_type: as if it were quantized to "Q4_K_M".
+    types of the cache ("q8_0").  sequences: that run at once, sharing ctx.
+    ubatch: tokens that are computed at once (512).  flash: flash attention.
+    full_windows: blocks with a sliding window keep every token.  unified: one
+    cache for all sequences.  cpu_experts: experts stay on the host.  offload:
+    blocks on devices; devices: the memory of each, 0 for no limit.  as_type: as
+    if it were quantized to "Q4_K_M".
+
+    A folder with only a config.json will do.  Numbers are bytes; None: unknown.
 
     >>> import modelfile
     >>> p = modelfile.plan("fixtures/good-llama.gguf", ctx=256, fit="2G")

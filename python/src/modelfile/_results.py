@@ -155,9 +155,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Column:
-    path: str
-    physical: str
-    logical: str
+    """A column of a Parquet file."""
+
+    path: str  #: names from the outermost on, joined by dots
+    physical: str  #: "INT64", "BYTE_ARRAY", ...
+    logical: str  #: "STRING", "DECIMAL(10,2)", ..., or ""
     optional: bool
     repeated: bool
 
@@ -171,11 +173,11 @@ class ValueErrors:
 
     count: int  #: numbers that are finite in both; for these:
     max_absolute: float
-    max_relative: float
-    rmse: float
-    cosine: float
-    from_zero: int
-    nan_a: int
+    max_relative: float  #: relative to a's number, if that is not 0
+    rmse: float  #: the root of the mean squared error
+    cosine: float  #: similarity: 1 if they point the same way
+    from_zero: int  #: numbers that are 0 in a but not in b
+    nan_a: int  #: numbers that are NaN in a alone
     nan_b: int
     inf_a: int
     inf_b: int
@@ -197,20 +199,24 @@ class Difference:
 
 @dataclass(frozen=True)
 class VerifiedTensor:
+    """What verify() found for a tensor."""
+
     name: str
     verdict: str  #: "same", "differs", "other_version", "not_derivable", "missing"
-    weighted: bool
-    version: str
-    reason: str
-    blocks: int
-    differ: int
-    block: int
-    offset: int
-    errors: ValueErrors | None
+    weighted: bool  #: encoded with the importance matrix
+    version: str  #: of the encoder that made it, if it is not this one; else ""
+    reason: str  #: why it is not derivable; else ""
+    blocks: int  #: that it has
+    differ: int  #: how many of them differ
+    block: int  #: the first that does
+    offset: int  #: where that begins in the shard's file
+    errors: ValueErrors | None  #: from the numbers of the source
 
 
 @dataclass(frozen=True)
 class VerifiedKey:
+    """A metadata key that the source and the model do not have alike."""
+
     key: str
     what: str  #: "only_source", "only_model", "data"
 
@@ -219,8 +225,8 @@ class VerifiedKey:
 class Verification:
     """Whether a model follows from its source."""
 
-    follows: bool
-    stated: bool
+    follows: bool  #: all tensors are those that the source gives
+    stated: bool  #: the statement was written
     keys: tuple[VerifiedKey, ...]
     tensors: tuple[VerifiedTensor, ...]
 
@@ -239,12 +245,15 @@ class Converted:
     file_count: int
     file_size: int
     left_out: int  #: metadata that could not be carried
-    tensors_left_out: int
+    tensors_left_out: int  #: tensors that got no new name
+    # Of a GGUF file that became a folder of Hugging Face: whether converting back
+    # gives keys or tensors in another order, how many more of them, and whether it
+    # takes without_mtp=True.
     reordered: bool
     gained: int
     back_without_mtp: bool
     assumed: tuple[str, ...]  #: names in config.json whose values are the usual ones
-    rescaled: int
+    rescaled: int  #: pairs of an adapter with a scale of their own
     rounded: int  #: tensors that have fewer digits than before
     rounded_numbers: int
 
@@ -260,9 +269,9 @@ class PlannedTensor:
     bytes: int
     shard: int
     intended: str  #: the type that its rows are no multiple of; else ""
-    changed: bool
-    weighted: bool
-    needs_weights: bool
+    changed: bool  #: it gets another type
+    weighted: bool  #: by an entry of the importance matrix
+    needs_weights: bool  #: it is useless without an entry, and has none
 
 
 @dataclass(frozen=True)
@@ -272,9 +281,9 @@ class QuantizedType:
     tensors: int
     parameters: int
     bytes: int
-    measured: int
+    measured: int  #: numbers that changed their type
     rmse: float | None
-    worst: float | None
+    worst: float | None  #: the largest error
     cosine: float | None
 
 
@@ -285,11 +294,11 @@ class Quantized:
     format: str
     file_count: int
     file_size: int
-    changed: int
-    fallbacks: int
-    weighted: int
-    unweighted: int
-    left_out: int
+    changed: int  #: tensors whose type changed
+    fallbacks: int  #: of another type than the mix says: see PlannedTensor.intended
+    weighted: int  #: changed tensors with an entry in the importance matrix
+    unweighted: int  #: of a dry run: tensors that are refused without such an entry
+    left_out: int  #: metadata that could not be carried
     types: dict[str, QuantizedType]
     tensors: tuple[PlannedTensor, ...]
     #: for each pattern of tensor_types, how many tensors got their type by it
@@ -303,22 +312,24 @@ class Merged:
     format: str
     file_size: int
     entries: int
-    partial: int
-    empty: int
+    partial: int  #: entries of which some experts were never used
+    empty: int  #: of which none was
     datasets: int
-    chunks: int
+    chunks: int  #: of text, all files together
     chunk_size: int
 
 
 @dataclass(frozen=True)
 class ImatrixTensor:
+    """What an importance matrix has for a tensor."""
+
     name: str
     cover: str  #: "none", "all", "part", "unused", "mismatch", "no_tensor"
     columns: int
     experts: int
-    used: int
-    least: float
-    most: float
+    used: int  #: of the experts, how many were used
+    least: float  #: how often an expert was used, in tokens: the rarest
+    most: float  #: and the most frequent
 
 
 @dataclass(frozen=True)
@@ -354,8 +365,10 @@ class Recovered:
 
 @dataclass(frozen=True)
 class PlanCache:
-    name: str
-    cells: int | float | None
+    """A cache of keys and values."""
+
+    name: str  #: "full", "window", "compressed", "indexer"
+    cells: int | float | None  #: tokens
     layers: int | float | None
     k_bytes: int | float | None
     v_bytes: int | float | None
@@ -364,7 +377,9 @@ class PlanCache:
 
 @dataclass(frozen=True)
 class PlanDevice:
-    name: str
+    """The memory of a device, in bytes."""
+
+    name: str  #: "host", "device0", ...
     weights: int | float | None
     kv: int | float | None
     state: int | float | None
@@ -376,14 +391,18 @@ class PlanDevice:
 
 @dataclass(frozen=True)
 class FitContext:
-    type: str
-    context: int | float | None
-    exceeds_model: bool
+    """The longest context that fits."""
+
+    type: str  #: of the cache: "f16"; "": keys and values differ in theirs
+    context: int | float | None  #: in tokens; 0: not even the shortest fits
+    exceeds_model: bool  #: it is longer than the model was trained for
 
 
 @dataclass(frozen=True)
 class FitMix:
-    name: str
+    """Whether the model would fit if it were quantized so."""
+
+    name: str  #: "Q4_K_M"
     needs_imatrix: bool
     fits: bool | None
     file_size: int | float | None
@@ -393,6 +412,8 @@ class FitMix:
 
 @dataclass(frozen=True)
 class FitOffload:
+    """Whether it fits with so many blocks on devices."""
+
     blocks: int
     fits: bool | None
     host: int | float | None
@@ -466,6 +487,8 @@ class Type:
 
 @dataclass(frozen=True)
 class Format:
+    """A format of files, or a dialect of one."""
+
     name: str
     suffix: str
     description: str

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import ctypes
 import errno
-from typing import Any
+from typing import Any, Protocol
 
 from . import _abi
+from ._arrays import address
 from ._env import Env
-from ._library import sized, utf8
+from ._library import member, sized, utf8
 
-_FIELDS = dict(_abi.mf_byte_source._fields_)
+
+class Seekable(Protocol):
+    """A file that is open for reading bytes, such as one of fsspec."""
+
+    def read(self, size: int, /) -> bytes: ...
+    def seek(self, offset: int, whence: int = ..., /) -> Any: ...
 
 
 def source_of(env: Env, file: Any, name: str | None) -> Any:
@@ -40,7 +46,7 @@ def source_of(env: Env, file: Any, name: str | None) -> Any:
         _abi.mf_byte_source,
         name=utf8(name or (own if isinstance(own, str) else "") or "file"),
         bytes=file.tell() if size is None else size,
-        read=env.guard(_FIELDS["read"], read, -errno.ECANCELED),
+        read=env.guard(member(_abi.mf_byte_source, "read"), read, -errno.ECANCELED),
         one_at_a_time=True,
     )
 
@@ -48,7 +54,8 @@ def source_of(env: Env, file: Any, name: str | None) -> Any:
 def pinned(data: Any) -> tuple[int, int, Any]:
     """The address and size of bytes in memory, and what keeps them there."""
     if isinstance(data, bytes):
-        return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0, len(data), data
+        at = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+        return at, len(data), data
     view = memoryview(data)
     if not view.c_contiguous:
         raise ValueError("the bytes are not in one piece")
@@ -58,7 +65,7 @@ def pinned(data: Any) -> tuple[int, int, Any]:
             import numpy
         except ImportError:
             return pinned(bytes(view))  # a copy: ctypes takes no read-only view
-        array = numpy.frombuffer(view, "uint8") if len(view) else numpy.empty(1, "uint8")
-        return array.__array_interface__["data"][0], len(view), (view, array)
+        array = numpy.frombuffer(view if len(view) else b"\0", "uint8")
+        return address(array), len(view), (view, array)
     there = (ctypes.c_char * len(view)).from_buffer(view)
     return ctypes.addressof(there), len(view), (view, there)

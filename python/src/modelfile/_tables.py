@@ -36,7 +36,12 @@ def types() -> list[Type]:
 
 
 def find_type(name: str) -> Type | None:
-    """The type of that name, in upper or lower case; None if there is none."""
+    """The type of that name, in upper or lower case; None if there is none.
+
+    >>> import modelfile
+    >>> modelfile.find_type("Q4_K")
+    Type(name='q4_k', block=256, size=144, ggml=12)
+    """
     row = _abi.mf_type_info()
     return _type(row) if lib.mf_type_find(word(name), ctypes.byref(row)) else None
 
@@ -52,12 +57,22 @@ def formats() -> list[Format]:
 
 
 def mixes() -> list[Mix]:
-    """The mixes of llama-quantize, such as Q4_K_M."""
+    """The mixes of llama-quantize, such as Q4_K_M.
+
+    >>> import modelfile
+    >>> [m.name for m in modelfile.mixes() if m.needs_imatrix][:3]
+    ['Q2_K_S', 'IQ1_S', 'IQ1_M']
+    """
     return [take(Mix, row) for row in _rows(lib.mf_mix_at, _abi.mf_mix_info)]
 
 
 def rules() -> list[Rule]:
-    """What validate() looks for."""
+    """What validate() looks for.
+
+    >>> import modelfile
+    >>> next(r for r in modelfile.rules() if r.id == "TENSOR-BOUNDS").severity
+    'error'
+    """
     return [
         take(Rule, row, severity=severity(row.severity))
         for row in _rows(lib.mf_rule_at, _abi.mf_rule_info)
@@ -66,7 +81,7 @@ def rules() -> list[Rule]:
 
 def isas() -> list[str]:
     """Instruction sets that this processor has, the fastest last."""
-    out = []
+    out: list[str] = []
     while name := lib.mf_isa_at(len(out)):
         out.append(string(name))
     return out

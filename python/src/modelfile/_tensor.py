@@ -5,14 +5,23 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _abi, _arrays
 from ._library import lib, text, utf8
 
 if TYPE_CHECKING:
+    import os
+
+    import numpy as np
+    import numpy.typing as npt
+    import torch as pytorch
+    from typing_extensions import Buffer, Literal
+
     from ._results import Stats
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
 
 _CHUNK = 256  # tensors that are asked for at once
 #: of a struct mf_tensor where its name is, and the rest of it
@@ -77,12 +86,13 @@ class Tensor:
         return cast(str, self._model.shards[self.shard].path)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The type of numpy() as numpy has it; uint8 of blocks."""
         return _arrays.dtype(self.type)
 
     @property
     def ndim(self) -> int:
+        """How many dimensions there are."""
         return len(self.shape)
 
     # ---- bytes
@@ -109,18 +119,30 @@ class Tensor:
         whole = self._model.mapped(place.shard, private)
         if whole is None or place.data.offset + place.data.size > len(whole):
             return None
-        return memoryview(whole)[place.data.offset : place.data.offset + place.data.size]
+        first = place.data.offset
+        return memoryview(whole)[first : first + place.data.size]
 
     def _usable(self) -> None:
         if self.damaged:
             raise ValueError(f"{self.name!r} is damaged: see the model's findings")
 
-    def read_into(self, buffer: Any, offset: int = 0) -> int:
+    def read_into(
+        self, buffer: Buffer | npt.NDArray[Any], offset: int = 0
+    ) -> int:
         """Reads bytes from offset on into a writable buffer; returns how many.
 
-        They are those of a little-endian file without packing and strides."""
+        They are those of a little-endian file without packing and strides.  Raises
+        ValueError if offset is beyond the tensor, or the tensor is damaged.
+
+        >>> import modelfile
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     block = bytearray(34)  # the second of q8_0
+        ...     m.tensors["blk.0.attn_q.weight"].read_into(block, 34)
+        34
+        """
         self._usable()
-        view = memoryview(buffer).cast("B")
+        given: Any = buffer
+        view = memoryview(given).cast("B")
         if view.readonly:
             raise TypeError("the buffer is read-only")
         size = min(len(view), self.nbytes - offset)
@@ -165,7 +187,7 @@ class Tensor:
         if not self.nbytes:
             self._model.check_open()
             return np.empty(shape, kind)
-        view = None if copy else self._map(private)
+        view: Any = None if copy else self._map(private)
         if view is None:
             if copy is False:
                 raise ValueError(
@@ -176,20 +198,33 @@ class Tensor:
             self.read_into(view)
         return np.frombuffer(view, kind).reshape(shape)
 
-    def numpy(self, copy: bool | None = None) -> Any:
+    def numpy(self, copy: bool | None = None) -> npt.NDArray[Any]:
         """An array of its numbers, or of its bytes where it is quantized: then
         the last dimension is that of a row's blocks.
 
         None: a read-only view of the file where that can be, which costs no
         memory until it is read, else a copy. True: a copy of one's own. False:
         a view, or ValueError.  It stays valid when the model is closed.  A file
-        that is cut off meanwhile ends the program, as with any map."""
-        out = self._array(False, copy, True)
+        that is cut off meanwhile ends the program, as with any map.
+
+        bf16 and 8-bit floats have the types of ml_dtypes; without it an array has
+        their bits, and a BitsWarning says so.
+
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     norm = m.tensors["output_norm.weight"].numpy()
+        ...     blocks = m.tensors["blk.0.attn_q.weight"].numpy()
+        >>> norm.dtype, norm.shape, blocks.dtype, blocks.shape
+        (dtype('float32'), (32,), dtype('uint8'), (32, 34))
+        """
+        out: npt.NDArray[Any] = self._array(False, copy, True)
         if copy is not True and out.flags.writeable:
             out.flags.writeable = False
         return out
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(
+        self, dtype: Any = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
         out = self.numpy(copy)
         if dtype is None or out.dtype == dtype:
             return out
@@ -197,21 +232,27 @@ class Tensor:
             raise ValueError("another type needs a copy")
         return out.astype(dtype)
 
-    def torch(self) -> Any:
+    def torch(self) -> pytorch.Tensor:
         """A torch tensor of the same; its memory is a private view of the file
-        where that can be: what is written there stays in this process."""
+        where that can be: what is written there stays in this process.
+
+        bf16 and 8-bit floats are torch's types; a quantized tensor is its bytes,
+        as with numpy(), and torch.from_numpy(t.dequantize()) its numbers."""
         torch = _arrays.torch()
+        out: pytorch.Tensor
         kind = _arrays.torch_dtype(self.type)
         shape = _arrays.shape_of(self.shape, self.type, self.nbytes)
         self._usable()
         if not self.nbytes:
             self._model.check_open()
-            return torch.empty(shape, dtype=kind)
+            out = torch.empty(shape, dtype=kind)
+            return out
         view: Any = self._map(True)
         if view is None or self.offset % _alignment(self.type):
             view = bytearray(self.nbytes)
             self.read_into(view)
-        return torch.frombuffer(view, dtype=kind).reshape(shape)
+        out = torch.frombuffer(view, dtype=kind).reshape(shape)
+        return out
 
     def __dlpack__(self, **options: Any) -> Any:
         """For numpy.from_dlpack and the like, as torch() has it."""
@@ -244,16 +285,53 @@ class Tensor:
         with np.errstate(over="ignore"):
             return out.astype(kind)
 
-    def dequantize(self, dtype: Any = "float32") -> Any:
+    @overload
+    def dequantize(
+        self, dtype: Literal["float32"] = "float32"
+    ) -> npt.NDArray[np.float32]: ...
+    @overload
+    def dequantize(self, dtype: type[Scalar]) -> npt.NDArray[Scalar]: ...
+    @overload
+    def dequantize(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]: ...
+    def dequantize(self, dtype: Any = "float32") -> npt.NDArray[Any]:
         """All numbers as an array of float32, float64, float16, bfloat16 (with
         ml_dtypes) or int64 (of integers alone), whatever the tensor's type.
 
-        float64 is exact; float32 is what convert() makes of them."""
-        return self._decode(0, self.size, dtype).reshape(self.shape)
+        float64 is exact; float32 is what convert() makes of them.  TypeError: not
+        one of these.  UnsupportedError: int64 of a tensor that has fractions.
 
-    def rows(self, first: int, last: int, dtype: Any = "float32") -> Any:
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.tensors["blk.0.attn_q.weight"].dequantize().shape
+        (32, 32)
+        """
+        out: npt.NDArray[Any] = self._decode(0, self.size, dtype)
+        return out.reshape(self.shape)
+
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: Literal["float32"] = "float32"
+    ) -> npt.NDArray[np.float32]: ...
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: type[Scalar]
+    ) -> npt.NDArray[Scalar]: ...
+    @overload
+    def rows(
+        self, first: int, last: int, dtype: npt.DTypeLike
+    ) -> npt.NDArray[Any]: ...
+    def rows(
+        self, first: int, last: int, dtype: Any = "float32"
+    ) -> npt.NDArray[Any]:
         """Part of dequantize(): from first up to last, without it, of the
-        slowest dimension, which are all that is read."""
+        slowest dimension, which are all that is read.  So a program takes a large
+        tensor in pieces.
+
+        >>> import modelfile, numpy
+        >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+        ...     m.tensors["token_embd.weight"].rows(0, 2).shape
+        (2, 32)
+        """
         if not self.shape:
             raise TypeError("a scalar has no rows")
         if not 0 <= first <= last <= self.shape[0]:
@@ -262,14 +340,22 @@ class Tensor:
             )
         each = self.size // self.shape[0] if self.shape[0] else 0
         shape = (last - first, *self.shape[1:])
-        return self._decode(first * each, (last - first) * each, dtype).reshape(shape)
+        out: npt.NDArray[Any]
+        out = self._decode(first * each, (last - first) * each, dtype)
+        return out.reshape(shape)
 
     def stats(self) -> Stats:
         """Minimum, maximum, mean and more of its numbers."""
         return cast("Stats", self._model.stats([self.name])[self.name])
 
-    def export(self, path: Any, raw: bool = False, replace: bool = False) -> None:
-        """Writes it to a file of numpy (.npy); raw: only its bytes."""
+    def export(
+        self,
+        path: str | bytes | os.PathLike[Any],
+        raw: bool = False,
+        replace: bool = False,
+    ) -> None:
+        """Writes its numbers to a file of numpy (.npy); raw: only its bytes as they
+        are in the file.  replace: overwrites a file; without it, OutputError."""
         from ._library import path as path_of
         from ._library import sized
 
@@ -302,8 +388,14 @@ def stats_of(found: Any) -> Stats:
 class Tensors(Mapping[str, Tensor]):
     """The tensors of a model by name, in the order of the file.
 
-    Where a damaged file has a name twice, the name is the first one's; at() has
-    all of them."""
+    Where a damaged file has a name twice, the name is the first one's; all() has
+    all of them.
+
+    >>> import modelfile
+    >>> with modelfile.open("fixtures/good-llama.gguf") as m:
+    ...     len(m.tensors), "output.weight" in m.tensors, next(iter(m.tensors))
+    (21, True, 'token_embd.weight')
+    """
 
     __slots__ = ("_model",)
 
@@ -326,7 +418,7 @@ class Tensors(Mapping[str, Tensor]):
             first += got
 
     def names(self) -> list[str]:
-        """All names, also those that are there twice."""
+        """All names in a list, also those that are there twice."""
         out: list[str] = []
         read = ctypes.string_at
         for _, got, room in self._chunks():
@@ -344,11 +436,12 @@ class Tensors(Mapping[str, Tensor]):
         return iter(dict.fromkeys(names) if self._model.repeats else names)
 
     def at(self, index: int) -> Tensor:
-        """The tensor with an index, from 0 on."""
+        """The tensor with an index, from 0 on; IndexError: there is none."""
         out = _abi.mf_tensor()
         model = self._model
         with model.env.lock:
-            if index < 0 or not lib.mf_tensor_at(model.handle, index, ctypes.byref(out)):
+            at = (model.handle, index, ctypes.byref(out))
+            if index < 0 or not lib.mf_tensor_at(*at):
                 raise IndexError(f"{index} is not the index of a tensor")
             return Tensor(model, index, out)
 
@@ -379,34 +472,38 @@ class Tensors(Mapping[str, Tensor]):
             return False
         return True
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Tensor]:
+        """All tensors; faster than name by name."""
         return _All(self)
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Tensor]:
+        """All names with their tensors; faster than name by name."""
         return _Pairs(self)
 
     def __repr__(self) -> str:
         return f"<modelfile.Tensors of {self._model!r}>"
 
 
-class _All:
-    """What values() gives: made in chunks, not one by one by name."""
+def _each(tensors: Tensors) -> Iterator[Tensor]:
+    """Made in chunks, not one by one by name."""
+    if not tensors._model.repeats:
+        return tensors.all()
+    return (tensors[name] for name in tensors)
 
-    def __init__(self, tensors: Tensors) -> None:
-        self._tensors = tensors
 
-    def __len__(self) -> int:
-        return len(self._tensors)
+class _All(ValuesView[Tensor]):
+    """What values() gives."""
+
+    _mapping: Tensors
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._tensors._model.repeats:
-            return self._tensors.all()
-        return (self._tensors[name] for name in self._tensors)
-
-    def __contains__(self, tensor: object) -> bool:
-        return any(tensor is each or tensor == each for each in self)
+        return _each(self._mapping)
 
 
-class _Pairs(_All):
-    def __iter__(self) -> Any:
-        return ((tensor.name, tensor) for tensor in super().__iter__())
+class _Pairs(ItemsView[str, Tensor]):
+    """What items() gives."""
+
+    _mapping: Tensors
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        return ((tensor.name, tensor) for tensor in _each(self._mapping))

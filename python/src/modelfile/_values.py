@@ -59,7 +59,8 @@ Value = Union[bool, int, float, str, None, "Array", "list[Any]", "dict[str, Any]
 
 
 class Typed(NamedTuple):
-    """A value with the type that it is to have in a file.
+    """A value with the type that a file gives it: "u8" to "u64", "i8" to "i64",
+    "f32", "f64", "bool", "string", or one of these with "[]" for an array.
 
     >>> import modelfile
     >>> modelfile.Typed("u64", 3)
@@ -162,7 +163,7 @@ class Array(Sequence[Any]):
     >>> with modelfile.open("fixtures/good-llama.gguf") as m:
     ...     tokens = m.metadata["tokenizer.ggml.tokens"]
     ...     print(tokens.type, len(tokens), tokens[0], tokens[:2])
-    string 32 <unk> ['<unk>', '<s>']
+    string 16 <unk> ['<unk>', '<s>']
     """
 
     __slots__ = ("_model", "_index", "type", "_count", "_elements")
@@ -435,6 +436,7 @@ class Edits:
         values = list(values)
         edit.type, edit.of = _abi.MF_VALUE_ARRAY, NUMBER_OF[name]
         edit.count = len(values)
+        elements: Any
         if name == "string":
             elements = (_abi.mf_str * len(values))()
             for i, value in enumerate(values):

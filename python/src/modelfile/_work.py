@@ -8,11 +8,11 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._env import Env, Progress
-from ._library import count, lib, path, sized, string, text, word
+from ._library import count, lib, member, path, sized, string, text, word
 from ._model import Model, choice, digest_kind, open
 from ._plan import Size, size
 from ._progress import shown
@@ -33,6 +33,11 @@ from ._results import (
     take,
 )
 from ._values import Edits
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal
+
+    Names = Literal["keep", "gguf", "hf", "auto"]
 
 File = Union[str, "os.PathLike[str]"]
 
@@ -61,10 +66,6 @@ def _opened(model: Any, **options: Any) -> Iterator[Model]:
     else:
         with open(model, **options) as out:
             yield out
-
-
-def _fields(kind: Any, name: str) -> Any:
-    return dict(kind._fields_)[name]
 
 
 def _changes(model: Model, metadata: Mapping[str, Any] | None) -> Edits:
@@ -104,7 +105,7 @@ def convert(
     *,
     format: str | None = None,
     type: str | None = None,
-    names: str = "auto",
+    names: Names = "auto",
     dequantize: bool = False,
     metadata: Mapping[str, Any] | None = None,
     replace: bool = False,
@@ -144,6 +145,26 @@ def convert(
 
     A folder of Hugging Face becomes a GGUF file that llama.cpp loads.  Until it
     is complete nothing is at the path of the target.
+
+    source: a path or an open model.  format: None: by the suffix of target.
+    type: of tensors of floats, "f32", "f16" or "bf16"; None: as they are;
+    dequantize: quantized tensors become it, too.  names: "gguf" or "hf" renames
+    the tensors, and does what depends on names; "keep" does not; "auto" does for
+    a folder that becomes GGUF.  metadata: changes; None removes a key.
+    lossy: drops what the format cannot carry, instead of UnsupportedError.
+    replace: overwrites.  shard_size, shard_tensors: several files with at most so
+    much each.  reserve: free bytes in the header, for later edits.
+    allow_nonfinite: writes NaN and infinity.  lora: an adapter that is added to
+    the model, by lora_scale; base: of an adapter that becomes GGUF, the folder of
+    its model.  metadata_file: JSON, as llama.cpp's converter has it.  resume:
+    keeps what is written if the work is stopped, and goes on with it.  dry_run:
+    says what would be written.  max_memory: "512M", for the library.  progress:
+    True shows a bar, a function is called with bytes done, bytes in all and the
+    tensor, and returns False to stop.  The others are llama.cpp's, for folders.
+
+    Raises OutputError (OUTPUT-EXISTS), UnsupportedError, StoppedError, and what
+    open() raises.  After an exception, also KeyboardInterrupt, nothing is left
+    unless resume is set.
 
     >>> import modelfile, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -210,7 +231,12 @@ def convert(
 def dequantize(
     source: Model | File, target: File, *, type: str = "f32", **options: Any
 ) -> Converted:
-    """convert() of quantized tensors to f32, f16 or bf16, too."""
+    """convert() of quantized tensors to f32, f16 or bf16, too; options as there.
+
+    >>> import modelfile
+    >>> modelfile.dequantize("fixtures/good-llama.gguf", "floats.gguf").file_size
+    81440
+    """
     return convert(source, target, type=type, dequantize=True, **options)
 
 
@@ -235,7 +261,7 @@ def _collect(env: Env, into: list[PlannedTensor]) -> Any:
         while lib.mf_quantize_plan_at(plan, len(into), ctypes.byref(row)):
             into.append(_planned(row))
 
-    return env.guard(_fields(_abi.mf_quantize_options, "planned"), planned)
+    return env.guard(member(_abi.mf_quantize_options, "planned"), planned)
 
 
 def _words(values: Iterable[str]) -> Any:
@@ -268,7 +294,7 @@ def quantize(
     keep_split: bool = False,
     report: bool = False,
     format: str | None = None,
-    names: str = "auto",
+    names: Names = "auto",
     byte_order: str | None = None,
     reserve: int | None = None,
     replace: bool = False,
@@ -284,15 +310,23 @@ def quantize(
     """Quantizes a model: the file that llama-quantize writes, byte for byte.
 
     type is one of its mixes ("Q4_K_M"), or a type for all tensors ("q4_k").
-    source may be a folder of Hugging Face, too.  tensor_types: a type for
-    tensors whose name a pattern matches; the first that does counts.  report:
-    also measures the error.  dry_run: says what would be written.
+    source is a path, also of a folder of Hugging Face, or an open model.
+
+    imatrix: a file of llama-imatrix; include_weights, exclude_weights: only its
+    entries whose name contains one of these texts, or contains none of them.
+    tensor_types: a type for tensors whose name a pattern (a regular expression)
+    matches; the first that does counts.  output_type, embedding_type: of these
+    tensors.  pure: one type for all.  leave_output: output.weight stays as it is.
+    allow_requantize: also tensors that are quantized already.  prune_layers:
+    blocks to remove.  keep_split: as many shards as the source has.  report: also
+    measures the error.  Other options are as in convert(), and so is what is
+    raised.
 
     >>> import modelfile
     >>> q = modelfile.quantize("fixtures/good-llama.gguf", "out.gguf", "Q5_0",
     ...                        allow_requantize=True, dry_run=True)
     >>> q.changed, q.types["q5_0"].tensors
-    (16, 16)
+    (15, 15)
     """
     with _opened(
         source,
@@ -305,7 +339,7 @@ def quantize(
             tensor_types.items() if isinstance(tensor_types, Mapping) else tensor_types
         )
         rows = (_abi.mf_tensor_type * len(pairs))(
-            *((word(pattern), word(each)) for pattern, each in pairs)
+            *(_abi.mf_tensor_type(word(at), word(each)) for at, each in pairs)
         )
         matched = (ctypes.c_size_t * len(pairs))()
         prune = (ctypes.c_uint32 * len(prune_layers))(
@@ -374,7 +408,7 @@ def _give_texts(options: Any, name: str, values: Sequence[str]) -> None:
         raise TypeError(f"{name}_weights has to be a list of texts")
     listed = _words(values)
     if listed is not None:
-        field = _fields(_abi.mf_quantize_options, name)
+        field = member(_abi.mf_quantize_options, name)
         setattr(options, name, ctypes.cast(listed, field))
         setattr(options, f"{name}_count", len(listed))
 
@@ -391,7 +425,10 @@ def merge_imatrix(
     replace: bool = False,
     dry_run: bool = False,
 ) -> Merged:
-    """Adds importance matrices of llama-imatrix, as its --in-file does."""
+    """Adds importance matrices of llama-imatrix, as its --in-file does.
+
+    chunk_size: tokens of a chunk, in which files of the old format count (512).
+    old: writes that format."""
     env = Env()
     paths = [path(each) for each in sources]
     options = sized(
@@ -410,7 +447,8 @@ def merge_imatrix(
 
 
 def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
-    """What an importance matrix has for the tensors of a model."""
+    """What an importance matrix has for the tensors of a model: before quantize()
+    refuses one that belongs to another model."""
     rows: list[ImatrixTensor] = []
 
     def each(_user: Any, row: Any) -> None:
@@ -490,11 +528,15 @@ def diff(
     """What two models do not have alike; an empty list: nothing.
 
     data: the bytes of tensors, too.  values: also how far numbers are apart,
-    of tensors whose types may differ.
+    of tensors whose types may differ.  The two may have different formats.
 
     >>> import modelfile
     >>> modelfile.diff("fixtures/good-llama.gguf", "fixtures/good-llama.gguf")
     []
+    >>> _ = modelfile.dequantize("fixtures/good-llama.gguf", "floats.gguf")
+    >>> d = modelfile.diff("fixtures/good-llama.gguf", "floats.gguf")[-1]
+    >>> d.name, d.what
+    ('output.weight', ('type',))
     """
     found: list[Difference] = []
     limit = size("max_memory", max_memory or 0)
@@ -542,7 +584,16 @@ def verify(
     """Whether a quantized model was made from a source: each tensor of that is
     encoded again, and the bytes are compared.  The answer is true if so.
 
-    statement: where to write an in-toto statement about it."""
+    imatrix: that it was quantized with.  strict: metadata that changed and
+    tensors that the model lacks count, too.  statement: where to write an in-toto
+    statement about it, to be signed; replace: overwrites that.
+
+    >>> import modelfile
+    >>> _ = modelfile.dequantize("fixtures/good-llama.gguf", "floats.gguf")
+    >>> _ = modelfile.quantize("floats.gguf", "q.gguf", "Q8_0")
+    >>> bool(modelfile.verify("q.gguf", "floats.gguf"))
+    True
+    """
     tensors: list[VerifiedTensor] = []
     keys: list[VerifiedKey] = []
     words = {
@@ -569,8 +620,8 @@ def verify(
         strict=strict,
         replace=replace,
         statement=_paths(statement),
-        tensor=guard(_fields(kind, "tensor"), tensor),
-        key=guard(_fields(kind, "key"), key),
+        tensor=guard(member(kind, "tensor"), tensor),
+        key=guard(member(kind, "key"), key),
     )
     out = _abi.mf_verify_result()
     with first, second, shown(progress, "verify") as report:
@@ -586,7 +637,10 @@ def verify(
 
 
 def detect(file: File) -> Detection:
-    """The format of a file, from its first and last bytes.
+    """The format of a file, from its first and last bytes, whatever its name.
+
+    Files of other known kinds (zip, HTML, a Git LFS pointer) have supported
+    False, and note says what to do.  FormatError: the bytes are not known.
 
     >>> import modelfile
     >>> modelfile.detect("fixtures/good-llama.gguf").format
@@ -601,7 +655,8 @@ def detect(file: File) -> Detection:
 def hash_file(
     file: File, algorithm: str = "sha256", progress: Progress | bool | None = None
 ) -> str:
-    """The digest of all bytes of a file, as sha256sum has it."""
+    """The digest of all bytes of a file, as sha256sum has it.  Model.hash() is
+    that of the tensors, whatever the format."""
     env = Env()
     kind, length = digest_kind(algorithm)
     out = (ctypes.c_uint8 * _abi.MF_DIGEST_MAX)()

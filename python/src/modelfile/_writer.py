@@ -29,9 +29,13 @@ class Writer:
     file may be an object with write(), which gets the bytes from the first to the
     last: tensors that are given before their turn wait in memory.
 
-    format: None: by the suffix of the path.  A number of metadata has the type
-    that Python's shows, or that Typed says.  encode: an array of floats becomes
-    the type of its tensor, quantized ones too.
+    format: None: by the suffix of the path (.gguf, .safetensors, .apr).  metadata:
+    a number gets the smallest usual type that holds it, or the one of Typed.
+    replace: overwrites a file.  version: of the format.  reserve: free bytes in
+    the header for later edits.
+
+    An array of float32 is encoded if its tensor has a type of blocks, such as
+    q8_0, or f16; other arrays have to have the tensor's type.
 
     >>> import modelfile, numpy, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,8 +45,8 @@ class Writer:
     ...         w.add("w", (2, 3), "f32")
     ...         w.write("w", numpy.ones((2, 3), "float32"))
     ...     with modelfile.open(path) as m:
-    ...         m.tensors["w"].numpy().sum()
-    np.float32(6.0)
+    ...         m.tensors["w"].numpy().tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
 
     def __init__(
@@ -111,14 +115,14 @@ class Writer:
         return self._writer()
 
     def set(self, key: str, value: Any) -> None:
-        """Adds a value of metadata."""
+        """Adds a value of metadata; ValueError after the first write()."""
         handle = self._declaring()
         edits = Edits()
         edits.set(key, value)
         self._env.call(lib.mf_writer_set, handle, edits.array())
 
     def copy_metadata(self, model: Model, skip: Iterable[str] = ()) -> None:
-        """Adds all metadata of an open model, with its types."""
+        """Adds all metadata of an open model with its types, but for keys in skip."""
         from ._values import Typed
 
         self._declaring()
@@ -189,8 +193,11 @@ class Writer:
         return handle
 
     def write(self, name: str, data: Any, offset: int = 0) -> None:
-        """Gives a tensor: an array of its shape, or bytes from an offset on,
-        each byte once."""
+        """Gives a tensor: an array of numpy or torch of its shape, or bytes from
+        an offset on, each byte once.
+
+        Raises KeyError if add() did not declare it, TypeError or ValueError if
+        the array has another type or shape.  The first call ends declaring."""
         handle = self._begin()
         if name not in self._index:
             raise KeyError(name)
@@ -244,7 +251,8 @@ class Writer:
     # ---- the end
 
     def commit(self) -> None:
-        """Puts the complete file at its path."""
+        """Puts the complete file at its path, as close() and the end of a block
+        do.  Raises ArgumentError if bytes of a tensor are missing."""
         handle = self._begin()
         for name, array in self._later.items():
             self.write(name, array)
