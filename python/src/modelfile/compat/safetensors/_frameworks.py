@@ -31,7 +31,7 @@ class Numpy:
 
     def part(self, tensor: Tensor, index: tuple[Any, ...]) -> Any:
         """Only what is asked for is read, where the file can be mapped."""
-        return tensor.numpy()[(*index, ...)].copy()
+        return tensor.numpy()[index + (...,)].copy()
 
 
 class Torch:
