@@ -617,6 +617,13 @@ class Names(unittest.TestCase):
                 self.assertEqual((kind.name, own), (tensor.name, name), (arch, key))
                 seen += 1
         self.assertGreater(seen, 80_000)
+        # The last one has names of its own for two tensors, and no others.
+        for kind in ("FFN_NORM", "FFN_NORM_EXP"):
+            keys = [
+                {key for key, (each, _) in names.mapping.items() if each.name == kind}
+                for names in (expected, found)
+            ]
+            self.assertEqual(*keys)
         names = found.get_name("lm_head.weight", (".weight", ".bias"))
         self.assertEqual(
             names, expected.get_name("lm_head.weight", (".weight", ".bias"))
