@@ -550,6 +550,10 @@ $(BUILD)/wheel/modelfile: $(CLI_OBJ) $(OBJECTS)
 .PHONY: python wheel-parts wheel sdist
 python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(NAMES_PY) $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
 
+.PHONY: peers
+peers: python ## tests of gguf and safetensors (fetched by pip and npm) with modelfile.compat in their place
+	@BUILD=$(BUILD) $(PYTHON3) python/tests/peers.py
+
 wheel-parts: python $(BUILD)/wheel/modelfile
 
 wheel: wheel-parts ## Python's wheel for this system, in $(BUILD)/dist
@@ -748,7 +752,7 @@ BESIDE   := abi alloc bench ci editors embed install outside output plan_archs p
 
 check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
-	@$(MAKE) --no-print-directory format-check metrics leak-check
+	@$(MAKE) --no-print-directory format-check metrics leak-check peers
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g1" \
 	    SCRIPTS="$(filter-out $(wildcard $(BESIDE:%=tests/*/%.t)),$(SCRIPTS))"

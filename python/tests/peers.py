@@ -184,12 +184,13 @@ def library():
 
 def environment():
     """The package that is tested, what was fetched, and the hook."""
-    paths = [os.environ.get("PYTHONPATH") or BUILD / "python", PEERS, library()]
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [Path(path).resolve() for path in given if path] or [BUILD / "python"]
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(str(path) for path in paths),
+        "PYTHONPATH": os.pathsep.join(map(str, [*paths, PEERS, library()])),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "NO_LOCAL_GGUF": "1",  # else gguf's tests import the gguf beside them
+        "NO_LOCAL_GGUF": "1",  # else gguf's tests import their own gguf
     }
 
 

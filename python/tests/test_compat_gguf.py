@@ -17,7 +17,7 @@ from support import FIXTURES, InFolder, fixture, needs_numpy, numpy
 try:
     import gguf as real
 
-    real.GGUFReader  # a folder of that name is no package
+    real.GGUFReader  # a folder of that name does not have it
 except (ImportError, AttributeError):
     real = None
 if numpy is not None:
@@ -636,8 +636,8 @@ class Names(unittest.TestCase):
 class Metadata(InFolder):
     def test_names(self):
         words = (
-            "Llama llama Meta 3 3.1 v2 V1.5 8B 7b 1_5b 7b1 8x7B A3B 0.5B 128k 1m small "
-            "mini XL Instruct chat vision LoRA lora Q4_K_M f16 bf16 iter3 it DPO 2dpo x7 "
+            "Llama llama Meta 3 3.1 v2 V1.5 8B 7b 1_5b 7b1 8x7B A3B 0.5B 128k 1m "
+            "small mini XL Instruct chat vision LoRA lora Q4_K_M f16 bf16 iter3 it DPO 2dpo x7 "
             "-- \u00e9 \u00dcn 2407 hf GGUF 70B 405b a 7bb 3x 1e5"
         ).split()
         rng = random.Random(5)
@@ -663,8 +663,8 @@ class Metadata(InFolder):
             json.dumps({"temperature": 0.5, "top_k": 40, "penalty_repeat": 1.1})
         )
         (folder / "README.md").write_text(
-            "---\nlicense: mit\nlanguage:\n- en\n- no\ntags:\n\t- a\nbase_model: x/Y-3B\n"
-            "datasets:\n  - name: q\n    uuid: z\n---\nbody\n---\n"
+            "---\nlicense: mit\nlanguage:\n- en\n- no\ntags:\n\t- a\n"
+            "base_model: x/Y-3B\ndatasets:\n  - name: q\n    uuid: z\n---\nbody\n---\n"
         )
         keys = folder / "keys.json"
         keys.write_text(

@@ -13,7 +13,7 @@ from support import FIXTURES, InFolder, needs_numpy, needs_torch, numpy, torch
 try:
     import safetensors as real
 
-    real.safe_open  # a folder of that name is no package
+    real.safe_open  # a folder of that name does not have it
     import safetensors.numpy as real_numpy
 except (ImportError, AttributeError):
     real = None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """GGUFWriter: collects keys and tensors, and writes them by the library.
 
-The steps are those of gguf of PyPI, in the same order; but a file appears at its
-path when all of it is written, and what was there before stays until then.
+The steps are the same as in gguf of PyPI, in the same order; but a file appears at
+its path when it is complete, and what was there before stays until then.
 """
 
 from __future__ import annotations

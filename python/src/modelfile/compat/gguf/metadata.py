@@ -335,8 +335,8 @@ class Metadata:
         model_path: Path | None = None,
         total_params: int = 0,
     ) -> Metadata:
-        """Fills in what has no value yet: by the card, then by the name that
-        config.json has, then by that of the folder."""
+        """Fills in what has no value yet: by the card, then by the name in
+        config.json, then by the folder's name."""
         if model_card is not None:
             metadata._take_card(model_card)
         name = (hf_params or {}).get("_name_or_path")

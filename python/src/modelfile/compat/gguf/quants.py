@@ -15,7 +15,7 @@ from .constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
 
 class QuantError(Exception):
-    """A tensor whose rows are no whole blocks."""
+    """A tensor whose rows are not whole blocks."""
 
 
 def quant_shape_to_byte_shape(shape: Sequence[int], quant_type: Any) -> tuple[int, ...]:
@@ -137,5 +137,5 @@ def dequantize(data: Any, qtype: Any) -> Any:
     return _type_traits[qtype].dequantize(data)
 
 
-def __getattr__(name: str) -> Any:  # of types, for whoever checks this file
+def __getattr__(name: str) -> Any:  # checkers of types do not see the classes
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors of a model as those of numpy and torch."""
+"""Tensors of a model as arrays of numpy and tensors of torch."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _DEVICES = ("cuda", "musa", "npu", "xpu", "xla", "mlu", "hpu", "mps")
 
 
 def check_device(device: Any) -> None:
-    """Refuses what is no name, and no number, of a device."""
+    """Refuses what is not the name or number of a device."""
     if device is None or device == "cpu":
         return
     if isinstance(device, str):

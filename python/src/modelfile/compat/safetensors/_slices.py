@@ -38,7 +38,9 @@ def _number(value: Any, dimension: int, shape: list[int]) -> int:
     except TypeError:
         number = 2**31
     if not -(2**31) <= number < 2**31:
-        raise SafetensorError(f"the index of dimension {dimension} is no int or slice")
+        raise SafetensorError(
+            f"the index of dimension {dimension} is neither int nor slice"
+        )
     if number < -size:
         raise SafetensorError(
             f"Invalid index {number} for dimension {dimension} of size {size}"

@@ -90,7 +90,7 @@ def _remove_duplicate_names(
         if not whole:
             raise RuntimeError(
                 f"{sorted(group)} share memory, and none of them is all of it: clone() "
-                "those that are to be saved"
+                "the ones to save"
             )
         kept = min(whole & preferred or whole - discarded or whole)
         others = sorted(group - {kept})
