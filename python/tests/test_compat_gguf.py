@@ -637,7 +637,8 @@ class Metadata(InFolder):
     def test_names(self):
         words = (
             "Llama llama Meta 3 3.1 v2 V1.5 8B 7b 1_5b 7b1 8x7B A3B 0.5B 128k 1m "
-            "small mini XL Instruct chat vision LoRA lora Q4_K_M f16 bf16 iter3 it DPO 2dpo x7 "
+            "small mini XL Instruct chat vision LoRA lora Q4_K_M f16 bf16 iter3 it DPO "
+            "2dpo x7 "
             "-- \u00e9 \u00dcn 2407 hf GGUF 70B 405b a 7bb 3x 1e5"
         ).split()
         rng = random.Random(5)
