@@ -12,7 +12,7 @@ tree.
 The interpreter is READ_PYTHON's, or this one; tests of safetensors need one with
 torch.  numpy, pytest and fsspec are fetched if they are missing.  gguf's
 test_quants compares with ggml itself, in a library of npm's package for x86-64;
-PEERS_FULL=1 compares as many numbers as the test does, which takes minutes, and
+PEERS_FULL=1 compares as many numbers as the test does, a minute more, and
 not a 128th of them.
 """
 
