@@ -515,7 +515,7 @@ static: $(STATIC)/modelfile ## one program that needs no other file: build/stati
 PYTHON3  ?= python3
 PACKAGE  := $(BUILD)/python/modelfile
 MODULES  := $(patsubst python/src/modelfile/%,%,$(filter %.py %.pyi %/py.typed,$(wildcard \
-              python/src/modelfile/* python/src/modelfile/*/*)))
+              $(addprefix python/src/modelfile/,* */* */*/*))))
 # Without PACKS, any glibc can load it, and without symbols it is small.
 WHEEL_LINK = $(filter-out $(PACKS),$(LINK)) -s
 # A shared library cannot have the archive of OpenMP in it, the code of which has
@@ -540,6 +540,12 @@ $(PACKAGE)/_abi.py: lib/modelfile.h python/abi.py
 	$(call say,MAKE,$@)
 	$(Q)$(PYTHON3) python/abi.py lib/modelfile.h $@
 
+NAMES_PY := $(PACKAGE)/compat/gguf/_names.py
+$(NAMES_PY): $(wildcard lib/hf/hub/names/*.txt) python/names.py
+	@mkdir -p $(@D)
+	$(call say,MAKE,$@)
+	$(Q)$(PYTHON3) python/names.py lib/hf/hub/names $@
+
 $(OWN_GOMP): $(GOMP)
 	@mkdir -p $(@D)
 	@LC_ALL=C sed 's/libgomp\.so\.1/mf-gomp.so.1/' $< >$@
@@ -555,7 +561,11 @@ $(BUILD)/wheel/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(Q)$(WHEEL_LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
 .PHONY: python wheel-parts wheel sdist
-python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
+python: $(PACKAGE)/.links $(PACKAGE)/_abi.py $(NAMES_PY) $(PACKAGE)/libmodelfile.so ## Python's package: PYTHONPATH=build/python
+
+.PHONY: peers
+peers: python ## tests of gguf and safetensors (fetched by pip and npm) with modelfile.compat in their place
+	@BUILD=$(BUILD) $(PYTHON3) python/tests/peers.py
 
 wheel-parts: python $(BUILD)/wheel/modelfile
 
@@ -776,7 +786,7 @@ BESIDE   := abi alloc bench ci complete_shells crash docs editors embed outside 
 check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
 	@$(if $(DEB),sh tests/install_deps.sh deb)
-	@$(MAKE) --no-print-directory format-check metrics leak-check
+	@$(MAKE) --no-print-directory format-check metrics leak-check peers
 	@$(MAKE) --no-print-directory run-tests QUICK= REPLAYS= \
 	    RUN="$(LONG_UNIT) $(LONG) $(call scripts,$(DEEP)) $(if $(DEB),$(DEB_TEST))"
 	@$(MAKE) --no-print-directory run-tests CC=clang SAN=1 \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What writes: convert, quantize, Writer, edit."""
 
+import io
 import os
 import shutil
 import signal
@@ -457,6 +458,72 @@ class Writing(InFolder):
         with self.assertRaises(modelfile.OutputError):
             with modelfile.Writer(self.path("w.gguf")):
                 pass
+
+    def write_to(self, file, **options):
+        """A file of several tensors, in another order than theirs."""
+        with modelfile.Writer(file, metadata={"a": "b"}, **options) as w:
+            w.add("x", (3, 5), "f32")
+            w.add("empty", (0, 4), "f32")
+            w.add("y", (7,), "u8" if options["format"] == "safetensors" else "i8")
+            w.add("z", (1, 64), "f32")
+            w.write("z", bytes(range(100, 156)), 200)
+            w.write("y", b"1234567")
+            w.write("x", bytes(range(60)))
+            w.write("z", bytes(range(200)))
+
+    def test_to_an_object(self):
+        class Slow:
+            """Takes some of the bytes, as a raw file may."""
+
+            data = b""
+
+            def write(self, data):
+                some = data[: max(1, len(data) // 2)]
+                self.data += some
+                return len(some)
+
+        class Silent(Slow):
+            def write(self, data):
+                self.data += data
+
+        for form in ("gguf", "safetensors", "apr"):
+            with self.subTest(form):
+                self.write_to(self.path("file"), format=form)
+                with open(self.path("file"), "rb") as file:
+                    expected = file.read()
+                os.remove(self.path("file"))
+                memory, slow, silent = io.BytesIO(), Slow(), Silent()
+                for file in (memory, slow, silent):
+                    self.write_to(file, format=form)
+                self.assertEqual(memory.getvalue(), expected)
+                self.assertEqual(slow.data, expected)
+                self.assertEqual(silent.data, expected)
+        self.assertEqual(self.names(), [])
+
+    def test_an_object_that_fails(self):
+        class Full:
+            def write(self, _data):
+                raise KeyError("full")
+
+        class None_(io.RawIOBase):
+            def write(self, _data):
+                return None
+
+        with self.assertRaisesRegex(KeyError, "full"):
+            self.write_to(Full(), format="gguf")
+        with self.assertRaises(BlockingIOError):
+            self.write_to(None_(), format="gguf")
+        with self.assertRaisesRegex(modelfile.ArgumentError, "of tensor 'x'"):
+            with modelfile.Writer(io.BytesIO(), format="gguf") as w:
+                w.add("x", (8,), "f32")
+                w.write("x", bytes(8), 8)
+        with self.assertRaises(ValueError):
+            with modelfile.Writer(io.BytesIO(), format="gguf") as w:
+                w.add("x", (8,), "f32")
+                w.write("x", bytes(8), 8)
+                w.write("x", bytes(8), 8)
+        with self.assertRaisesRegex(ValueError, "format"):
+            modelfile.Writer(io.BytesIO())
 
     def test_copies_metadata(self):
         with modelfile.open(fixture("good-arrays.gguf")) as m:

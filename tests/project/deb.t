@@ -95,6 +95,7 @@ FILES
 }
 modules() {
     echo modelfile/_abi.py
+    echo modelfile/compat/gguf/_names.py
     sh .ci/files --others --exclude-standard | tr '\0' '\n' |
         sed -n 's|^python/src/||p'
 }

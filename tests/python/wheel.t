@@ -67,7 +67,8 @@ for entry in archive.infolist():
     differ(entry.filename, entry.date_time, (2023, 11, 14, 22, 13, 20))
 differ("ELF files", [name for name in elf if "gomp" not in name],
        [f"modelfile-{version}.data/scripts/modelfile", "modelfile/libmodelfile.so"])
-for name in ["modelfile/__init__.py", "modelfile/_abi.py", f"{info}/licenses/LICENSE",
+for name in ["modelfile/__init__.py", "modelfile/_abi.py",
+             "modelfile/compat/gguf/_names.py", f"{info}/licenses/LICENSE",
              f"{info}/licenses/python/NOTICE"]:
     if name not in names:
         print("no", name)

@@ -52,7 +52,8 @@ def _import(name: str, package: str, purpose: str) -> Any:
             _modules[name] = importlib.import_module(name)
         except ImportError as error:
             raise ImportError(
-                f"{purpose} needs {name}: pip install {name}, or Debian's {package}"
+                f"{purpose} needs {name}: pip install {name}, or Debian's {package}",
+                name=name,
             ) from error
     return _modules[name]
 

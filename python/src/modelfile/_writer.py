@@ -12,6 +12,7 @@ from . import _abi
 from ._env import Env
 from ._library import count, lib, path, sized, utf8, word
 from ._model import Model
+from ._output import InOrder, output_of
 from ._tables import find_type
 from ._values import Edits
 
@@ -24,6 +25,9 @@ class Writer:
     Tensors are declared with add(), then given with write(), in any order, whole
     or in pieces.  Nothing is at the path before close() has found every byte
     there, and a block that ends with an exception leaves what was there before.
+
+    file may be an object with write(), which gets the bytes from the first to the
+    last: tensors that are given before their turn wait in memory.
 
     format: None: by the suffix of the path (.gguf, .safetensors, .apr).  metadata:
     a number gets the smallest usual type that holds it, or the one of Typed.
@@ -47,7 +51,7 @@ class Writer:
 
     def __init__(
         self,
-        file: str | os.PathLike[str],
+        file: Any,
         *,
         format: str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -58,6 +62,11 @@ class Writer:
     ) -> None:
         self._env = Env()
         self._handle: int | None = None
+        self._file: Any = None  # an object with write()
+        self._in_order: InOrder | None = None
+        if hasattr(file, "write"):
+            own = getattr(file, "name", None)
+            self._file, file = file, own if isinstance(own, str) else "file"
         self._path = path(file)
         self._open = False
         self._index: dict[str, int] = {}
@@ -68,8 +77,12 @@ class Writer:
             if suffix not in _SUFFIXES:
                 raise ValueError(f"which format has {os.fsdecode(file)!r}? format=")
             format = _SUFFIXES[suffix]
+        ops = None
+        if self._file is not None:
+            ops = output_of(self._env, self._file)
         options = sized(
             _abi.mf_writer_options,
+            output=ctypes.pointer(ops) if ops else None,
             format=word(format),
             version=count("version", version, 2**32 - 1),
             reserve=count("reserve", reserve),
@@ -82,6 +95,7 @@ class Writer:
             ctypes.byref(handle),
         )
         self._handle = cast(int, handle.value)
+        self._ops = ops  # its function is called until the end
         #: path of the file
         self.path = os.fsdecode(file)
         self.big_endian = big_endian
@@ -177,6 +191,8 @@ class Writer:
         if not self._open:
             self._env.call(lib.mf_writer_open, handle, self._path)
             self._open = True
+            if self._file is not None:
+                self._in_order = InOrder(self._env, handle, len(self._index))
         return handle
 
     def write(self, name: str, data: Any, offset: int = 0) -> None:
@@ -190,6 +206,9 @@ class Writer:
             raise KeyError(name)
         view = self._bytes(name, data, offset)
         if not len(view):
+            return
+        if self._in_order is not None:
+            self._in_order.write(self._index[name], offset, view)
             return
         from ._source import pinned
 
