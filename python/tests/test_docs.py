@@ -13,7 +13,7 @@ import unittest
 import modelfile
 from support import TOP, InFolder, is_here
 
-PAGES = ("README.md", "docs/python.md", "docs/python-compat.md")
+PAGES = ("README.md", "docs/python.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.S | re.M)
 
 
