@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Opening models, and what their headers say."""
 
+import copy
 import io
 import os
 import pickle
@@ -8,6 +9,7 @@ import subprocess
 import json
 import sys
 import threading
+import time
 import unittest
 
 import modelfile
@@ -330,6 +332,140 @@ class Threads(unittest.TestCase):
                 stop.set()
                 other.join()
             self.assertEqual(m.hash(), expected)
+
+
+class Owners(InFolder):
+    """What is freed once, whoever asks for it and when."""
+
+    def large(self):
+        path = self.path("large.gguf")
+        with modelfile.Writer(path, metadata={"general.architecture": "x"}) as w:
+            for i in range(8):
+                w.add(f"t.{i}", (1 << 20,), "f32")
+            for i in range(8):
+                w.write(f"t.{i}", bytes(1 << 22))
+        return path
+
+    def test_close_while_others_wait(self):
+        for _ in range(5):
+            m = modelfile.open(self.large(), threads=1)
+            started = threading.Event()
+            ended = []
+
+            def slow(*_):
+                started.set()
+                time.sleep(0.05)
+
+            def work(use):
+                try:
+                    use()
+                except ValueError as error:
+                    ended.append(str(error))
+
+            uses = [lambda: m.hash(progress=slow)]
+            uses += [m.hash_data, m.validate, lambda: m.file_size, m.uuid]
+            threads = [threading.Thread(target=work, args=(use,)) for use in uses]
+            threads[0].start()
+            started.wait(5)
+            for each in threads[1:]:
+                each.start()
+            m.close()
+            for each in threads:
+                each.join()
+            self.assertTrue(all("closed" in words for words in ended), ended)
+            os.unlink(self.path("large.gguf"))
+
+    def test_close_in_a_progress_function(self):
+        for use in (
+            lambda m, close: m.hash(progress=close),
+            lambda m, close: m.validate(data=True, progress=close),
+            lambda m, close: modelfile.convert(
+                m, self.path("out.gguf"), replace=True, progress=close
+            ),
+        ):
+            m = modelfile.open(self.large() if not self.names() else self.path("large.gguf"))
+            try:
+                use(m, lambda *_: m.close())
+            except ValueError as error:  # of a second step
+                self.assertIn("closed", str(error))
+            with self.assertRaisesRegex(ValueError, "closed"):
+                m.hash()
+
+    def test_discard_in_write(self):
+        class Ends(io.BytesIO):
+            def write(self, data):
+                w.discard()
+                return super().write(data)
+
+        w = modelfile.Writer(Ends(), format="gguf")
+        w.add("a", (2,), "f32")
+        try:
+            w.write("a", bytes(8))
+            w.commit()
+        except (ValueError, modelfile.Error):
+            pass
+
+    def test_no_copies(self):
+        path = self.copy("good-llama.gguf")
+        with modelfile.open(path) as m, modelfile.edit(path, dry_run=True) as e:
+            w = modelfile.Writer(self.path("x.gguf"))
+            for each in (m, e, w, m.env):
+                for copy_of in (copy.copy, copy.deepcopy, pickle.dumps):
+                    with self.assertRaises(TypeError):
+                        copy_of(each)
+            w.discard()
+
+    def test_a_file_that_uses_its_model(self):
+        class Curious(io.BytesIO):
+            model = None
+
+            def read(self, count=-1):
+                if self.model is not None:
+                    self.model.validate()
+                return super().read(count)
+
+        with open(fixture("good-llama.gguf"), "rb") as file:
+            curious = Curious(file.read())
+        with modelfile.open(curious) as m:
+            curious.model = m
+            with self.assertRaises(RuntimeError):
+                m.hash()
+
+    def test_a_hook_that_was_kept(self):
+        with modelfile.open(fixture("good-llama.gguf")) as m:
+            before, kept = sys.unraisablehook, []
+            path = self.large()
+            with modelfile.open(path) as large:
+                large.hash(progress=lambda *_: kept.append(sys.unraisablehook))
+            sys.unraisablehook = kept[0]
+            try:
+                m.hash()
+                self.assertTrue(m.path)
+            finally:
+                sys.unraisablehook = before
+
+    def test_memory_is_let_go_of(self):
+        with open(fixture("good-llama.gguf"), "rb") as file:
+            data = bytearray(file.read())
+        m = modelfile.open_memory(data)
+        m.close()
+        data.append(0)
+
+    def test_no_names_of_surrogates(self):
+        with modelfile.open(fixture("good-llama.gguf")) as m:
+            self.assertNotIn("\ud800", m.tensors)
+            self.assertIsNone(m.metadata.get("\ud800"))
+            with self.assertRaises(IndexError):
+                m.tensors.at(2**64)
+        with open(fixture("good-llama.gguf"), "rb") as file:
+            with self.assertRaises(ValueError):
+                modelfile.open(file.fileno() + 2**32)
+
+    def test_an_error_in_another_process(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            modelfile.open(self.path("none"))
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((again.errno, again.filename), (2, self.path("none")))
 
 
 class Names(unittest.TestCase):

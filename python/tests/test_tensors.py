@@ -122,6 +122,12 @@ class Arrays(InFolder):
                 self.assertEqual(bytes(memoryview(tensor)), array.tobytes())
             self.assertEqual(len(tensor), tensor.shape[0])
 
+    def test_numbers_of_another_type(self):
+        with modelfile.open(fixture("good-llama.gguf")) as m:
+            tensor = m["blk.0.attn_q.weight"]
+            self.assertEqual(bits(numpy.asarray(tensor, "f4")), bits(tensor.dequantize()))
+            self.assertEqual(bits(numpy.asarray(tensor)), tensor.tobytes())
+
     def test_wrong_use(self):
         with modelfile.open(fixture("good-llama.gguf")) as m:
             tensor = m.tensors["blk.0.attn_q.weight"]
@@ -388,6 +394,8 @@ class Codecs(unittest.TestCase):
     def test_wrong_arguments(self):
         rows = self.rows(2, 64)
         blocks, wide = numpy.empty((2, 68), "u1"), numpy.empty((2, 136), "u1")
+        memory = numpy.empty(128, "f4")
+        blocks, over = memory.view("u1")[:136].reshape(2, 68), memory.reshape(2, 64)
         fixed = blocks.copy()
         fixed.flags.writeable = False
         for error, use in (
@@ -411,6 +419,8 @@ class Codecs(unittest.TestCase):
             (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=blocks[1:])),
             (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=wide[:, ::2])),
             (ValueError, lambda: modelfile.quantize_array(rows, "q8_0", out=fixed)),
+            (ValueError, lambda: modelfile.dequantize_array(blocks, "q8_0", out=over)),
+            (ValueError, lambda: modelfile.dequantize_array(b"xx", "q8_0", (0,))),
         ):
             with self.assertRaises(error):
                 use()

@@ -140,6 +140,24 @@ class Converting(InFolder):
                 self.assertEqual(modelfile.diff(m, m), [])
                 self.assertEqual(len(modelfile.diff(m, folder)), 0)
 
+    def test_a_file_that_was_replaced_is_not_compared(self):
+        path, other = self.copy("good-llama.gguf"), self.path("other")
+        shutil.copy(fixture("good-arrays.gguf"), other)
+        with modelfile.open(path) as m:
+            os.replace(other, path)
+            with self.assertRaises(modelfile.ReadError):
+                modelfile.diff(m, fixture("good-arrays.gguf"))
+
+    def test_options_of_an_open_model(self):
+        with modelfile.open(self.base()) as m:
+            for option in ({"threads": 1}, {"max_memory": "1G"}, {"tensors_only": True}):
+                with self.assertRaisesRegex(ValueError, "open"):
+                    modelfile.convert(m, self.path("x.gguf"), **option)
+            with self.assertRaises(ValueError):
+                modelfile.convert(m, self.path("x.gguf"), lora="y", lora_scale=0)
+        with self.assertRaises(ValueError):
+            modelfile.plan(fixture("good-llama.gguf"), fit="inf")
+
     def test_dequantize_needs_a_type(self):
         with self.assertRaisesRegex(ValueError, "type"):
             modelfile.convert(self.base(), self.path("x.gguf"), dequantize=True)
@@ -321,6 +339,7 @@ class Values(InFolder):
             (TypeError, Typed("f32", "1")),
             (ValueError, Typed("f32", 1e39)),
             (ValueError, Typed("u7", 1)),
+            (ValueError, Typed("f64", 2**53 + 1)),
         ):
             with self.assertRaises(error, msg=repr(value)):
                 self.written({"k": value})
@@ -404,6 +423,54 @@ class Writing(InFolder):
         with modelfile.open(path) as m:
             self.assertEqual(m.byte_order, "big")
             self.assertEqual(m.tensors["a"].numpy().tolist(), a.tolist())
+
+    def test_orders_of_bytes(self):
+        a = numpy.arange(4, dtype="float32")
+        for big in (False, True):
+            for kind in ("f32", "f16", "bf16"):
+                for given in (a, a.astype(">f4"), a.astype("<f4")):
+                    path = self.path("w.gguf")
+                    with modelfile.Writer(path, replace=True, big_endian=big) as w:
+                        w.add("a", (4,), kind)
+                        w.write("a", given)
+                    with modelfile.open(path) as m:
+                        self.assertEqual(m["a"].dequantize().tolist(), a.tolist())
+        with self.assertRaisesRegex(ValueError, "bytes"):
+            with modelfile.Writer(self.path("v.gguf"), big_endian=True) as w:
+                w.add("a", (32,), "q8_0")
+                w.write("a", numpy.ones(32, "float32"))
+
+    def test_what_cannot_be_encoded(self):
+        for kind, number in (("q8_0", numpy.nan), ("f16", 1e6), ("q4_0", numpy.inf)):
+            with self.assertRaises(ValueError):
+                with modelfile.Writer(self.path("w.gguf")) as w:
+                    w.add("a", (32,), kind)
+                    w.write("a", numpy.full(32, number, "float32"))
+        self.assertEqual(self.names(), [])
+
+    def test_pieces_to_an_object(self):
+        import io
+
+        file = io.BytesIO()
+        buffer = numpy.empty(2, "float32")
+        with modelfile.Writer(file, format="gguf") as w:
+            for name in "abc":
+                w.add(name, (2,), "f32")
+            for name, number in (("c", 3), ("b", 2)):
+                buffer[:] = number
+                w.write(name, buffer)
+            for offset, size in ((0, 16), (4, 8)):
+                with self.assertRaises(ValueError):
+                    w.write("a", bytes(size), offset)
+            w.write("a", buffer.tobytes()[:4])
+            with self.assertRaises(ValueError):
+                w.write("a", bytes(4))
+            with self.assertRaises(ValueError):
+                w.write("c", bytes(4), 4)
+            w.write("a", buffer.tobytes()[4:], 4)
+        with modelfile.open_memory(file.getvalue()) as m:
+            found = [t.numpy().tolist() for t in m.tensors.values()]
+        self.assertEqual(found, [[2, 2], [2, 2], [3, 3]])
 
     def test_nothing_before_the_end(self):
         path = self.path("w.gguf")
@@ -554,6 +621,17 @@ class Editing(InFolder):
             self.assertEqual(m.metadata.type("llama.rope.freq_base"), "f32")
             self.assertNotIn("general.name", m.metadata)
             self.assertEqual(m.validate(data=True), [])
+
+    def test_values_are_kept_as_they_were(self):
+        path = self.copy("good-llama.gguf")
+        words = ["a"]
+        with modelfile.edit(path) as e:
+            e.metadata["k.numbers"] = Typed("u32[]", (i for i in range(3)))
+            e.metadata["k.words"] = words
+            words.append("b")
+        with modelfile.open(path) as m:
+            self.assertEqual(m.metadata["k.numbers"], [0, 1, 2])
+            self.assertEqual(m.metadata["k.words"], ["a"])
 
     def test_nothing_after_an_exception(self):
         path = self.copy("good-llama.gguf")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-_envs: dict[tuple[int, str | None], Env] = {}
+_local = threading.local()  # two threads do not wait for each other
 
 
 def _env(threads: int | None, isa: str | None) -> Env:
     """One for each number of threads: tables of the codecs are kept in it."""
     key = (count("threads", threads, 2**31 - 1), isa)
-    if key not in _envs:
-        _envs[key] = Env(threads=threads, isa=isa)
-    return _envs[key]
+    envs: dict[Any, Env] = _local.__dict__.setdefault("envs", {})
+    if key not in envs:
+        envs[key] = Env(threads=key[0], isa=isa)
+    return envs[key]
 
 
 _kernels: dict[tuple[str, str | None], Any] = {}
@@ -95,6 +97,7 @@ def quantize_array(
     if weights is None and needed.value:
         raise ValueError(f"{string_of(kernel)} needs weights")
     importance = None
+    # A NaN, or a number that the type cannot hold, makes its block one, too.
     if weights is not None:
         importance = np.ascontiguousarray(weights, np.float32)
         if importance.shape != (columns,):
@@ -106,7 +109,7 @@ def quantize_array(
     else:
         rows, lead = array.size // columns if columns else 0, array.shape[:-1]
     into: npt.NDArray[Any]
-    into = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8)
+    into = _target(out, (*lead, _bytes_of(kernel, columns)), np.uint8, array)
     if array.size:
         env = _env(threads, isa)
         env.call(
@@ -117,7 +120,7 @@ def quantize_array(
     return into
 
 
-def _target(out: Any, shape: Sequence[int], kind: Any) -> Any:
+def _target(out: Any, shape: Sequence[int], kind: Any, given: Any) -> Any:
     """The array that the result goes to: a new one, or the caller's."""
     np = numpy()
     found = np.empty(shape, kind) if out is None else out
@@ -127,6 +130,8 @@ def _target(out: Any, shape: Sequence[int], kind: Any) -> Any:
         raise ValueError(f"out has the shape {found.shape}, and has to have {shape}")
     if not found.flags.c_contiguous or not found.flags.writeable:
         raise ValueError("out has to be in one piece, and not read-only")
+    if out is not None and np.may_share_memory(out, given):
+        raise ValueError("out has memory in common with what is read")
     return found
 
 
@@ -181,12 +186,12 @@ def dequantize_array(
             f"block of {string_of(kernel)}"
         )
     rows = size // columns if columns else 0
-    if blocks.size != rows * _bytes_of(kernel, columns) and size:
+    if blocks.size != (rows * _bytes_of(kernel, columns) if size else 0):
         raise ValueError(
             f"{shape} numbers of {string_of(kernel)} are "
             f"{rows * _bytes_of(kernel, columns)} bytes, and there are {blocks.size}"
         )
-    into: npt.NDArray[Any] = _target(out, shape, np.float32)
+    into: npt.NDArray[Any] = _target(out, shape, np.float32, blocks)
     if size:
         env = _env(threads, isa)
         env.call(

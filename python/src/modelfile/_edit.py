@@ -9,7 +9,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any, cast
 
 from . import _abi
-from ._env import Env
+from ._env import Env, Owner
 from ._library import count, lib, path, sized
 from ._model import Model
 from ._results import Edited, Recovered, take
@@ -36,10 +36,11 @@ class EditedMetadata(MutableMapping[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:
         if value is None:
             raise TypeError("metadata cannot be None: del removes a key")
+        value = plain(value)
         # A mistake shows in this line of the program, not at the end.
         Edits().set(key, value, self._usual(key))
         self._changes.pop(key, None)
-        self._changes[key] = plain(value)
+        self._changes[key] = value
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
@@ -72,11 +73,13 @@ class EditedMetadata(MutableMapping[str, Any]):
         return out
 
 
-class Edit:
+class Edit(Owner):
     """An edit of a file: modelfile.edit() makes it."""
 
+    kind = "edit"
+
     def __init__(self, file: Any, reserve: int, dry_run: bool, force: bool) -> None:
-        self._env = Env()
+        self.env = Env()
         self._handle: int | None = None
         #: how the edit was made, once it is
         self.result: Edited | None = None
@@ -84,19 +87,18 @@ class Edit:
             _abi.mf_edit_options, reserve=reserve, dry_run=dry_run, force=force
         )
         handle = ctypes.c_void_p()
-        self._env.call(
-            *(lib.mf_editor_open, self._env.handle, path(file)),
+        self.env.call(
+            *(lib.mf_editor_open, self.env.handle, path(file)),
             *(ctypes.byref(options), ctypes.byref(handle)),
         )
         self._handle = cast(int, handle.value)
-        self.model = _Borrowed(self._env, lib.mf_editor_model(self._handle))
+        self.model = _Borrowed(self.env, lib.mf_editor_model(self._handle))
         self.metadata: MutableMapping[str, Any] = EditedMetadata(self.model)
 
     def apply(self) -> Edited:
         """Makes the edit now, which can be done once; else the end of the block
         does it."""
-        if self._handle is None:
-            raise ValueError("the edit is closed")
+        self.handle  # or ValueError
         if self.result is not None:
             raise ValueError("the edit was made already")
         edits = cast(EditedMetadata, self.metadata).edits()
@@ -104,8 +106,8 @@ class Edit:
         if not len(edits):
             self.result = Edited(True, False, 0)
             return self.result
-        self._env.call(
-            *(lib.mf_editor_apply, self._handle, edits.array(), len(edits)),
+        self.env.call(
+            *(lib.mf_editor_apply, self, edits.array(), len(edits)),
             ctypes.byref(out),
         )
         self.result = take(Edited, out)
@@ -113,11 +115,10 @@ class Edit:
 
     def close(self) -> None:
         """Ends it and unlocks the file; without apply() nothing was changed."""
-        with self._env.lock:
-            handle, self._handle = self._handle, None
-            if handle:
+        with self.env.lock:
+            if self._handle:
                 self.model.close()
-                lib.mf_editor_close(handle)
+                self.release(lib.mf_editor_close)
 
     def __enter__(self) -> Edit:
         return self

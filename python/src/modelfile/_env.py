@@ -30,13 +30,17 @@ _all: weakref.WeakSet[Env] = weakref.WeakSet()
 def _after_fork() -> None:
     """Another thread of the parent may have had a lock, and is not here."""
     global _unraisable_lock
-    _unraisable_lock = threading.Lock()
+    _unraisable_lock = threading.RLock()
     for env in list(_all):
-        env.lock = threading.RLock()
+        env.lock = Lock(env.box)
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+# In which callbacks this thread is: the boxes of their guards.
+_inside = threading.local()
 
 
 class Guard:
@@ -54,7 +58,12 @@ class Guard:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            return self.function(*arguments)
+            before = getattr(_inside, "boxes", ())
+            _inside.boxes = (*before, self.box)
+            try:
+                return self.function(*arguments)
+            finally:
+                _inside.boxes = before
         except BaseException as error:
             self.box.append(error)
             return self.failed
@@ -62,7 +71,7 @@ class Guard:
 
 # A signal's exception, such as KeyboardInterrupt, is raised when a guard begins
 # and before its "try": Python gives it to this hook.
-_unraisable_lock = threading.Lock()
+_unraisable_lock = threading.RLock()  # a signal's function may make a call, too
 _hooks: list[Any] = []  # one for each call that runs; the first is Python's
 
 
@@ -71,12 +80,16 @@ def _unraisable(found: Any) -> None:
     if where is not None and where.tb_frame.f_code is Guard.__call__.__code__:
         where.tb_frame.f_locals["self"].box.append(found.exc_value)
     else:
-        _hooks[0](found)
+        before = _hooks[0] if _hooks else sys.__unraisablehook__
+        before(found)
 
 
 def _hook() -> None:
     with _unraisable_lock:
-        _hooks.append(sys.unraisablehook)
+        now = sys.unraisablehook
+        # A program may have kept this one and put it back.
+        known = now is not _unraisable or _hooks
+        _hooks.append(now if known else sys.__unraisablehook__)
         sys.unraisablehook = _unraisable
 
 
@@ -94,7 +107,8 @@ def _asker(box: list[Any], told: list[Progress]) -> Callable[..., bool]:
         now = progress.contents
         if not told or not now.total:
             return True
-        if told[0](now.done, now.total, text(now.tensor)) is False:
+        goes_on = told[0](now.done, now.total, text(now.tensor))
+        if goes_on is not None and not goes_on:
             told.append(told[0])  # it has asked to stop
             return False
         return True
@@ -102,8 +116,31 @@ def _asker(box: list[Any], told: list[Progress]) -> Callable[..., bool]:
     return asked
 
 
+class Lock:
+    """Of an env: one thread at a time makes calls.  A function that the library
+    calls in another thread would wait for the call that waits for it."""
+
+    __slots__ = ("_lock", "_box")
+
+    def __init__(self, box: list[BaseException]) -> None:
+        self._lock: Any = threading.RLock()
+        self._box = box
+
+    def __enter__(self) -> None:
+        inside = getattr(_inside, "boxes", ())
+        if any(box is self._box for box in inside) and not self._lock._is_owned():
+            raise RuntimeError("read() of a file cannot use the model that reads it")
+        self._lock.acquire()
+
+    def __exit__(self, *_error: Any) -> None:
+        self._lock.release()
+
+
 class Env:
-    __slots__ = ("handle", "lock", "box", "progress", "busy", "_ask", "__weakref__")
+    __slots__ = (
+        *("handle", "lock", "box", "progress", "busy", "_ask", "_later"),
+        "__weakref__",
+    )
 
     def __init__(
         self,
@@ -114,10 +151,11 @@ class Env:
         scratch_folder: str | None = None,
     ) -> None:
         self.handle: int | None = None
-        self.lock = threading.RLock()
         self.busy = False
         #: exceptions of functions that the library called
         self.box: list[BaseException] = []
+        self.lock = Lock(self.box)
+        self._later: list[tuple[Any, int]] = []  # what is freed after the call
         #: the progress function of the call; it must not refer to the env
         self.progress: list[Progress] = []
         self._ask = _ASK(Guard(_asker(self.box, self.progress), self.box, False))
@@ -159,21 +197,44 @@ class Env:
     def call(
         self, function: Any, *arguments: Any, progress: Progress | None = None
     ) -> None:
-        """A call that can fail; raises what it ended with."""
+        """A call that can fail; raises what it ended with.  An Owner among the
+        arguments stands for its handle, which another thread may close until the
+        lock is there."""
         with self.lock:
             if self.busy:  # the lock lets the thread in that has it
                 raise RuntimeError("a progress function cannot use the same model")
-            self.busy = True
-            self.box.clear()
-            self.progress[:] = [] if progress is None else [progress]
-            _hook()
+            given = [
+                each.handle if isinstance(each, Owner) else each for each in arguments
+            ]
+            hooked = False
             try:
-                self.check(function(*arguments))
+                self.busy = True
+                self.box.clear()
+                self.progress[:] = [] if progress is None else [progress]
+                _hook()
+                hooked = True
+                self.check(function(*given))
             finally:
-                _unhook()
+                if hooked:
+                    _unhook()
                 self.busy = False
                 self.progress.clear()
                 self.box.clear()
+                while self._later:
+                    free, handle = self._later.pop(0)
+                    free(handle)
+
+    def free(self, function: Any, handle: int) -> None:
+        """Frees something of the library, at once or when the call has ended that
+        may be using it."""
+        with self.lock:
+            if self.busy:
+                self._later.append((function, handle))
+            else:
+                function(handle)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an environment cannot be copied or pickled")
 
     @property
     def heap(self) -> Any:
@@ -186,3 +247,26 @@ class Env:
         out = _abi.mf_io_stats()
         lib.mf_env_io(self.handle, ctypes.byref(out))
         return out
+
+
+class Owner:
+    """Has something of the library that is freed once: a model, a writer."""
+
+    kind = "object"
+    env: Env
+    _handle: int | None
+
+    @property
+    def handle(self) -> int:
+        if self._handle is None:
+            raise ValueError(f"the {self.kind} is closed")
+        return self._handle
+
+    def release(self, function: Any) -> None:
+        with self.env.lock:
+            handle, self._handle = self._handle, None
+            if handle:
+                self.env.free(function, handle)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {self.kind} cannot be copied or pickled")

@@ -46,7 +46,10 @@ class Error(Exception):
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> Any:
-        return (_again, (type(self), str(self), self.__dict__.copy()))
+        members = self.__dict__.copy()
+        if isinstance(self, OSError):
+            members.update(errno=self.errno, filename=self.filename)
+        return (_again, (type(self), str(self), members))
 
 
 class ArgumentError(Error, ValueError):
@@ -113,7 +116,8 @@ CLASSES: dict[int, type[Error]] = {
 
 def _again(kind: type[Error], message: str, members: dict[str, Any]) -> Error:
     out = kind(message)
-    out.__dict__.update(members)
+    for name, value in members.items():
+        setattr(out, name, value)
     return out
 
 

@@ -55,7 +55,10 @@ class Metadata(Mapping[str, Any]):
         return iter(dict.fromkeys(self._keys()))
 
     def _find(self, key: str) -> tuple[int, Any]:
-        name = utf8(key)
+        try:
+            name = utf8(key)
+        except UnicodeEncodeError:  # of surrogates that stand for no byte
+            raise KeyError(key) from None
         out = _abi.mf_meta()
         at = ctypes.c_size_t()
         if not lib.mf_meta_find(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, cast
 
 from . import _abi
-from ._env import Env, Progress
+from ._env import Env, Owner, Progress
 from ._library import count, lib, path, sized, string, text, utf8
 from ._metadata import Metadata
 from ._tensor import Tensor, Tensors, stats_of
@@ -55,11 +55,17 @@ def digest_kind(name: str) -> tuple[int, int]:
     raise ValueError(f"unknown digest {name!r}: use one of {', '.join(names)}")
 
 
-class Model:
+class Model(Owner):
     """A model file, open: modelfile.open() makes it.
 
     Threads may share it: their calls take turns. It must not be used after
-    close(), which raises ValueError. After a fork both processes may use it."""
+    close(), which raises ValueError. After a fork both processes may use it.
+
+    While a long call runs in one thread, others wait for it, also those that ask
+    for a name or a number; a progress function may ask for these, and nothing
+    else."""
+
+    kind = "model"
 
     def __init__(
         self, env: Env, handle: int, keep: Any = None, again: Any = None
@@ -80,13 +86,6 @@ class Model:
 
     # ---- the handle
 
-    @property
-    def handle(self) -> int:
-        """The struct mf_model, for the package itself."""
-        if self._handle is None:
-            raise ValueError("the model is closed")
-        return self._handle
-
     def check_open(self) -> None:
         """Raises ValueError after close()."""
         self.handle
@@ -99,10 +98,10 @@ class Model:
     def close(self) -> None:
         """Closes the files. Arrays that numpy() gave stay valid."""
         with self.env.lock:
-            handle, self._handle = self._handle, None
-            if handle:
-                lib.mf_model_close(handle)
+            self.release(lib.mf_model_close)
             self._maps.clear()
+            if not self.env.busy:
+                self._keep = None
 
     def __enter__(self) -> Model:
         self.check_open()
@@ -120,16 +119,14 @@ class Model:
             return "<modelfile.Model, closed>"
         return f"<modelfile.Model {self.path!r}, {self.format}>"
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a model cannot be pickled: open its path again")
-
     # ---- what the header says
 
     @property
     def info(self) -> Any:
         """The struct mf_model_info, for the package itself."""
         with self.env.lock:
-            return lib.mf_model_info(self.handle).contents
+            found = lib.mf_model_info(self.handle).contents
+            return type(found).from_buffer_copy(found)  # it lives as the model does
 
     @property
     def path(self) -> str:
@@ -186,6 +183,10 @@ class Model:
     def __len__(self) -> int:
         """How many tensors the index has."""
         return cast(int, self.info.tensor_count)
+
+    def __bool__(self) -> bool:
+        """True, also without tensors."""
+        return True
 
     def __getitem__(self, name: str) -> Tensor:
         """The tensor of that name: tensors[name]."""
@@ -267,7 +268,7 @@ class Model:
         from ._results import Adapter, take
 
         found = _abi.mf_adapter_info()
-        self.env.call(lib.mf_model_adapter_info, self.handle, ctypes.byref(found))
+        self.env.call(lib.mf_model_adapter_info, self, ctypes.byref(found))
         if not found.found:
             return None
         scale = (found.scale_min, found.scale_max) if found.has_scale else None
@@ -337,7 +338,7 @@ class Model:
         )
         with shown(progress, "validate") as report:
             self.env.call(
-                *(lib.mf_model_validate_with, self.handle, ctypes.byref(options)),
+                *(lib.mf_model_validate_with, self, ctypes.byref(options)),
                 progress=report,
             )
         return self.findings
@@ -368,7 +369,7 @@ class Model:
     def unchanged(self) -> None:
         """Raises ReadError if a file was written to since it was opened: what was
         read may then be of both versions."""
-        self.env.call(lib.mf_model_unchanged, self.handle)
+        self.env.call(lib.mf_model_unchanged, self)
 
     # ---- reading all
 
@@ -397,7 +398,7 @@ class Model:
         out = (_abi.mf_tensor_stats * len(chosen))()
         with shown(progress, "stats") as report:
             self.env.call(
-                *(lib.mf_tensor_stats, self.handle, index, len(chosen), out),
+                *(lib.mf_tensor_stats, self, index, len(chosen), out),
                 progress=report,
             )
         return {name: stats_of(out[i]) for i, (name, _) in enumerate(chosen)}
@@ -405,7 +406,7 @@ class Model:
     def _digests(self, kind: int, size: int, progress: Progress | None) -> Any:
         out = (ctypes.c_uint8 * (size * len(self)))()
         self.env.call(
-            lib.mf_model_hash_tensors, self.handle, kind, out, progress=progress
+            lib.mf_model_hash_tensors, self, kind, out, progress=progress
         )
         return out
 
@@ -444,14 +445,14 @@ class Model:
             digests = self._digests(kind, size, report)
             line = _abi.function("mf_model_hash")[1][4]()
             self.env.call(
-                *(lib.mf_model_hash, self.handle, kind, digests, out, line, None)
+                *(lib.mf_model_hash, self, kind, digests, out, line, None)
             )
         return bytes(out[:size]).hex()
 
     def _digest(self, function: Any, algorithm: str) -> str:
         kind, size = digest_kind(algorithm)
         out = (ctypes.c_uint8 * _abi.MF_DIGEST_MAX)()
-        self.env.call(function, self.handle, kind, out)
+        self.env.call(function, self, kind, out)
         return bytes(out[:size]).hex()
 
     def hash_metadata(self, algorithm: str = "sha256") -> str:
@@ -468,13 +469,13 @@ class Model:
         import uuid
 
         out = (ctypes.c_uint8 * 16)()
-        self.env.call(lib.mf_model_uuid, self.handle, out)
+        self.env.call(lib.mf_model_uuid, self, out)
         return uuid.UUID(bytes=bytes(out))
 
     def duplicates(self) -> list[list[str]]:
         """Groups of the names of tensors with equal bytes, whatever their types."""
         same = (ctypes.c_uint32 * len(self))()
-        self.env.call(lib.mf_model_duplicates, self.handle, same)
+        self.env.call(lib.mf_model_duplicates, self, same)
         names = self.tensors.names()
         groups: dict[int, list[str]] = {}
         for i, first in enumerate(same):
@@ -575,9 +576,9 @@ def open(  # noqa: A001 # modelfile.open, as gzip.open
     rest = (ctypes.byref(options), ctypes.byref(handle))
     if isinstance(file, (str, bytes, os.PathLike)):
         env.call(lib.mf_model_open, env.handle, path(file), *rest)
-        return Model(env, cast(int, handle.value), again=(path(file), options))
+        return Model(env, cast(int, handle.value), again=(os.path.abspath(path(file)), options))
     if isinstance(file, int) and not isinstance(file, bool):
-        if file < 0:
+        if not 0 <= file < 2**31:
             raise ValueError(f"{file} is not a descriptor")
         label = utf8(name or f"descriptor {file}")
         env.call(lib.mf_model_open_fd, env.handle, label, file, *rest)

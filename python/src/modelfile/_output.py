@@ -9,7 +9,7 @@ import io
 from typing import Any
 
 from . import _abi
-from ._env import Env
+from ._env import Env, Owner
 from ._library import lib, sized
 
 _PIECE = 2**20
@@ -40,38 +40,51 @@ def output_of(env: Env, file: Any) -> Any:
 class InOrder:
     """Pieces of tensors in the order of the file; those that are early wait."""
 
-    def __init__(self, env: Env, writer: int, count: int) -> None:
+    def __init__(self, env: Env, writer: Owner, count: int) -> None:
         self._env = env
         self._writer = writer
-        self._waiting: dict[int, dict[int, Any]] = {}
+        self._waiting: dict[int, dict[int, bytes]] = {}
         span = _abi.mf_span()
         places = []
         for index in range(count):
-            lib.mf_writer_place(writer, index, ctypes.byref(span))
-            if span.size:
-                places.append((span.offset, index, span.size))
-        self._left = [(index, size) for _, index, size in sorted(places, reverse=True)]
-        self._at = 0  # in the last of them
+            lib.mf_writer_place(writer.handle, index, ctypes.byref(span))
+            places.append((span.offset, index, span.size))
+        self._size = {index: size for _, index, size in places}
+        self._pushed = dict.fromkeys(self._size, 0)
+        places.sort(reverse=True)
+        self._left = [index for _, index, size in places if size]
+
+    def _check(self, index: int, offset: int, end: int) -> None:
+        if end > self._size[index]:
+            raise ValueError(f"a tensor has {self._size[index]} bytes, and not {end}")
+        pieces = self._waiting.get(index, {})
+        if offset < self._pushed[index] or any(
+            start < end and offset < start + len(piece)
+            for start, piece in pieces.items()
+        ):
+            raise ValueError(f"bytes of a tensor from {offset} on are there already")
 
     def write(self, index: int, offset: int, data: Any) -> None:
-        pieces = self._waiting.setdefault(index, {})
-        if offset in pieces:
-            raise ValueError(f"tensor {index}: bytes at {offset} were given before")
-        pieces[offset] = data
+        self._check(index, offset, offset + len(data))
+        if self._left[-1] != index or self._pushed[index] != offset:
+            # The caller may use the memory again.
+            self._waiting.setdefault(index, {})[offset] = bytes(data)
+            return
+        self._push(index, data)
         while self._left:
-            index, size = self._left[-1]
-            piece = self._waiting.get(index, {}).pop(self._at, None)
+            index = self._left[-1]
+            if self._pushed[index] == self._size[index]:
+                self._waiting.pop(index, None)
+                self._left.pop()
+                continue
+            piece = self._waiting.get(index, {}).pop(self._pushed[index], None)
             if piece is None:
                 return
-            self._push(piece)
-            self._at += len(piece)
-            if self._at >= size:
-                self._left.pop()
-                self._waiting.pop(index)
-                self._at = 0
+            self._push(index, piece)
 
-    def _push(self, piece: Any) -> None:
+    def _push(self, index: int, piece: Any) -> None:
         from ._source import pinned
 
         address, size, _keep = pinned(piece)
         self._env.call(lib.mf_writer_push, self._writer, address, size)
+        self._pushed[index] += size

@@ -44,12 +44,14 @@ def size(name: str, value: Size) -> int:
             break
     unit = _UNITS.get(text[-1:], 0)
     try:
-        number = float(text[:-1]) * unit if unit else float(text)
-    except ValueError:
+        digits = text[:-1] if unit else text
+        number = int(digits) if digits.isdigit() else float(digits)
+        number = int(number * (unit or 1))
+    except (ValueError, OverflowError):
         raise ValueError(
             f"{name} is {value!r}, and has to be like 24G or 512M"
         ) from None
-    return count(name, int(number))
+    return count(name, number)
 
 
 def _amounts(kind: Any, found: Any, **other: Any) -> Any:
@@ -185,7 +187,7 @@ def plan(
     setattr(options, "as", word(as_type))
     found = _abi.mf_plan()
     env = model.env
-    env.call(lib.mf_plan, model.handle, ctypes.byref(options), ctypes.byref(found))
+    env.call(lib.mf_plan, model, ctypes.byref(options), ctypes.byref(found))
     fitted = None
     if fit is not None or margin is not None:
         room = sized(_abi.mf_fit_options, limit=size("fit", fit or 0))
@@ -193,7 +195,7 @@ def plan(
             room.margin = ctypes.pointer(ctypes.c_uint64(size("margin", margin)))
         out = _abi.mf_fit()
         env.call(
-            *(lib.mf_plan_fit, model.handle, ctypes.byref(options)),
+            *(lib.mf_plan_fit, model, ctypes.byref(options)),
             *(ctypes.byref(room), ctypes.byref(out)),
         )
         fitted = _fit(out)

@@ -29,6 +29,7 @@ _NAME = struct.Struct(
     f"PN{ctypes.sizeof(_abi.mf_tensor) - ctypes.sizeof(_abi.mf_str)}x"
 )
 _NO_STORAGE = _abi.MF_NO_STORAGE
+_WIDE = ("f64", "i32", "u32", "i64", "u64")
 _AS = {
     "float32": _abi.MF_READ_F32,
     "float64": _abi.MF_READ_F64,
@@ -83,6 +84,10 @@ class Tensor:
         if not self.shape:
             raise TypeError("a scalar has no length")
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        """True: it is there."""
+        return True
 
     @property
     def damaged(self) -> bool:
@@ -160,7 +165,7 @@ class Tensor:
         if size:
             there = (ctypes.c_char * size).from_buffer(view)
             self._model.env.call(
-                *(lib.mf_tensor_bytes, self._model.handle, self.index, offset, size),
+                *(lib.mf_tensor_bytes, self._model, self.index, offset, size),
                 ctypes.addressof(there),
             )
         return size
@@ -234,19 +239,21 @@ class Tensor:
     def __array__(
         self, dtype: Any = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        out = self.numpy(copy)
-        if dtype is None or out.dtype == dtype:
-            return out
-        if copy is False:
-            raise ValueError("another type needs a copy")
-        return out.astype(dtype)
+        if dtype is not None and self.dtype != dtype:
+            if copy is False:
+                raise ValueError("another type needs a copy")
+            if self.type not in _arrays.PLAIN:  # an array of bits is no numbers
+                return self.dequantize(dtype)
+            return self.numpy().astype(dtype)
+        return self.numpy(copy)
 
     def torch(self) -> pytorch.Tensor:
         """A torch tensor of the same; its memory is a private view of the file
         where that can be: what is written there stays in this process.
 
         bf16 and 8-bit floats are torch's types; a quantized tensor is its bytes,
-        as with numpy(), and torch.from_numpy(t.dequantize()) its numbers."""
+        as with numpy(), and torch.from_numpy(t.dequantize()) its numbers.  Two
+        of the same tensor share that memory, until the model is closed."""
         torch = _arrays.torch()
         out: pytorch.Tensor
         kind = _arrays.torch_dtype(self.type)
@@ -265,6 +272,8 @@ class Tensor:
 
     def __dlpack__(self, **options: Any) -> Any:
         """For numpy.from_dlpack and the like, as torch() has it."""
+        if self.type in _arrays.SMALL:  # which numpy cannot give away
+            return self.torch().__dlpack__(**options)
         out = self._array(True, None, False)
         if not out.flags.aligned:
             out = out.copy()
@@ -277,7 +286,9 @@ class Tensor:
         """Elements as numbers of a type."""
         np = _arrays.numpy()
         kind = _arrays.number_type(dtype)
-        name = kind.name if kind.name in _AS else "float32"
+        # Halves of numbers of more digits than f32 has are rounded once.
+        wide = "float64" if self.type in _WIDE else "float32"
+        name = kind.name if kind.name in _AS else wide
         if name != kind.name and kind.name not in ("float16", "bfloat16"):
             raise TypeError(
                 f"numbers can be float32, float64, float16, bfloat16 or int64, "
@@ -286,7 +297,7 @@ class Tensor:
         self._usable()
         out = np.empty(count, name)
         self._model.env.call(
-            *(lib.mf_tensor_read, self._model.handle, self.index, first, count),
+            *(lib.mf_tensor_read, self._model, self.index, first, count),
             *(_AS[name], _arrays.address(out)),
         )
         if name == kind.name:
@@ -306,7 +317,8 @@ class Tensor:
         """All numbers as an array of float32, float64, float16, bfloat16 (with
         ml_dtypes) or int64 (of integers alone), whatever the tensor's type.
 
-        float64 is exact; float32 is what convert() makes of them.  TypeError: not
+        float64 is exact but for integers of more than 53 bits, int64 always;
+        float32 is what convert() makes of them.  TypeError: not
         one of these.  UnsupportedError: int64 of a tensor that has fractions.
 
         >>> import modelfile, numpy
@@ -370,7 +382,7 @@ class Tensor:
 
         options = sized(_abi.mf_export_options, raw=raw, replace=replace)
         self._model.env.call(
-            *(lib.mf_tensor_export, self._model.handle, self.index, path_of(path)),
+            *(lib.mf_tensor_export, self._model, self.index, path_of(path)),
             ctypes.byref(options),
         )
 
@@ -450,7 +462,7 @@ class Tensors(Mapping[str, Tensor]):
         model = self._model
         with model.env.lock:
             at = (model.handle, index, ctypes.byref(out))
-            if index < 0 or not lib.mf_tensor_at(*at):
+            if not 0 <= index < 2**32 or not lib.mf_tensor_at(*at):
                 raise IndexError(f"{index} is not the index of a tensor")
             return Tensor(model, index, out)
 
@@ -463,7 +475,10 @@ class Tensors(Mapping[str, Tensor]):
             yield from some
 
     def __getitem__(self, name: str) -> Tensor:
-        key = utf8(name)
+        try:
+            key = utf8(name)
+        except UnicodeEncodeError:  # of surrogates that stand for no byte
+            raise KeyError(name) from None
         out = _abi.mf_tensor()
         at = ctypes.c_size_t()
         model = self._model

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Union, overload
 
 from . import _abi
+from ._env import Owner
 from ._library import lib, text, utf8
 
 INTEGERS = {
@@ -86,24 +87,25 @@ def number(kind: int, value: Any) -> bool | int | float:
     return float(value.f64)
 
 
-class Events:
+class Events(Owner):
     """The events of a value, in bounded memory."""
+
+    kind = "value"
 
     def __init__(self, model: Any, index: int) -> None:
         self.env = model.env
-        self.handle = ctypes.c_void_p()
+        self._handle = None
         self.now = _abi.mf_value()
-        self.env.call(
-            lib.mf_values_open, model.handle, index, ctypes.byref(self.handle)
-        )
+        handle = ctypes.c_void_p()
+        self.env.call(lib.mf_values_open, model, index, ctypes.byref(handle))
+        self._handle = handle.value
 
     def __del__(self) -> None:
-        if self.handle:
-            with self.env.lock:
-                lib.mf_values_close(self.handle)
+        if self._handle:
+            self.release(lib.mf_values_close)
 
     def next(self) -> Any:
-        self.env.call(lib.mf_values_next, self.handle, ctypes.byref(self.now))
+        self.env.call(lib.mf_values_next, self, ctypes.byref(self.now))
         return self.now
 
     def string(self) -> str:
@@ -181,7 +183,7 @@ class Array(Sequence[Any]):
         out = ctypes.POINTER(_abi.mf_array)()
         model = self._model
         model.env.call(
-            lib.mf_values_read, model.handle, self._index, ctypes.byref(out)
+            lib.mf_values_read, model, self._index, ctypes.byref(out)
         )
         return out
 
@@ -333,7 +335,19 @@ def plain(value: Any) -> Any:
         return Typed(f"{name}[]" if many else name, value.tolist())
     if isinstance(value, Array):
         return Typed(f"{value.type}[]", value.tolist())
+    if isinstance(value, Typed) and value.type.endswith("[]"):
+        # Kept as it is now; a generator gives its elements once.
+        return value if isinstance(value.value, str) else _kept(value)
+    if isinstance(value, (list, tuple)) and not isinstance(value, Typed):
+        return [each.item() if hasattr(each, "dtype") else each for each in value]
     return value
+
+
+def _kept(value: Typed) -> Typed:
+    try:
+        return Typed(value.type, list(value.value))
+    except TypeError:
+        raise TypeError(f"a list is needed, not {value.value!r}") from None
 
 
 _OF_NUMPY = {
@@ -383,6 +397,8 @@ def _set_number(out: Any, name: str, value: Any, key: str) -> None:
         if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             raise TypeError(f"{key}: a number is needed, not {value!r}")
         out.f64 = float(value)
+        if hasattr(value, "__index__") and out.f64 != value.__index__():
+            raise ValueError(f"{key}: {value} has more digits than {name} holds")
         if name == "f32" and abs(out.f64) > _F32_MAX and out.f64 - out.f64 == 0:
             raise ValueError(f"{key}: {value} is too large for f32")
 

@@ -62,6 +62,10 @@ def _opened(model: Any, **options: Any) -> Iterator[Model]:
     """A model that is open already, or one of that path."""
     if isinstance(model, Model):
         model.check_open()
+        for name in ("threads", "heap_limit", "allow_missing", "tensors_only"):
+            if options.get(name):
+                word = "max_memory" if name == "heap_limit" else name
+                raise ValueError(f"{word} is for open(), as the model is open already")
         yield model
     else:
         with open(model, **options) as out:
@@ -174,6 +178,8 @@ def convert(
     1
     """
     whole = "by_name" if delete_inputs else "auto"
+    if lora_scale is not None and not lora_scale:
+        raise ValueError("lora_scale=0 would add nothing")
     if dequantize and type is None:
         raise ValueError("dequantize=True needs type=: f32, f16 or bf16")
     with _opened(
@@ -201,7 +207,7 @@ def convert(
             version=count("format_version", format_version, 2**32 - 1),
             byte_order=byte_order,
             lora=lora,
-            lora_scale=lora_scale or 0,
+            lora_scale=lora_scale or 0,  # 0 is 1, the default
             base=base,
             model_name=model_name,
             metadata=metadata_file,
@@ -222,7 +228,7 @@ def convert(
         out = _abi.mf_convert_result()
         with shown(progress, "convert") as report:
             model.env.call(
-                *(lib.mf_model_convert, model.handle, path(target)),
+                *(lib.mf_model_convert, model, path(target)),
                 *(ctypes.byref(options), ctypes.byref(out)),
                 progress=report,
             )
@@ -386,7 +392,7 @@ def quantize(
         out = _abi.mf_quantize_result()
         with shown(progress, "quantize") as reported:
             model.env.call(
-                *(lib.mf_model_quantize, model.handle, path(target)),
+                *(lib.mf_model_quantize, model, path(target)),
                 *(ctypes.byref(options), ctypes.byref(how), ctypes.byref(out)),
                 progress=reported,
             )
@@ -461,7 +467,7 @@ def imatrix_coverage(model: Model | File, imatrix: File) -> ImatrixCoverage:
         out = _abi.mf_imatrix_coverage()
         kind = _abi.function("mf_model_imatrix_coverage")[1][2]
         opened.env.call(
-            *(lib.mf_model_imatrix_coverage, opened.handle, path(imatrix)),
+            *(lib.mf_model_imatrix_coverage, opened, path(imatrix)),
             *(opened.env.guard(kind, each), None, ctypes.byref(out)),
         )
     return take(ImatrixCoverage, out, tensors=tuple(rows), quantized=out.tensors)
@@ -480,9 +486,9 @@ def _shared_env(a: Any, b: Any, **options: Any) -> Any:
 def _again(env: Env, model: Any, missing: bool) -> Model:
     """A model as it was opened, or one of that path, in another environment."""
     if isinstance(model, Model):
-        model.check_open()
         if model.again is None:
             raise ValueError("a model without a path cannot be opened once more")
+        model.unchanged()
         name, how = model.again
         options = type(how).from_buffer_copy(how)
     else:
@@ -565,7 +571,7 @@ def diff(
         kind = _abi.function("mf_model_diff")[1][3]
         with shown(progress, "diff") as report:
             first.env.call(
-                *(lib.mf_model_diff, first.handle, second.handle),
+                *(lib.mf_model_diff, first, second),
                 *(ctypes.byref(options), first.env.guard(kind, each), None),
                 progress=report,
             )
@@ -637,7 +643,7 @@ def verify(
     out = _abi.mf_verify_result()
     with first, second, shown(progress, "verify") as report:
         first.env.call(
-            *(lib.mf_verify, first.handle, second.handle),
+            *(lib.mf_verify, first, second),
             *(ctypes.byref(options), ctypes.byref(out)),
             progress=report,
         )

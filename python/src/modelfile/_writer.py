@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from . import _abi
-from ._env import Env
+from ._env import Env, Owner
 from ._library import count, lib, path, sized, utf8, word
 from ._model import Model
 from ._output import InOrder, output_of
@@ -19,7 +19,7 @@ from ._values import Edits
 _SUFFIXES = {".gguf": "gguf", ".safetensors": "safetensors", ".apr": "apr"}
 
 
-class Writer:
+class Writer(Owner):
     """Writes a model file.
 
     Tensors are declared with add(), then given with write(), in any order, whole
@@ -49,6 +49,8 @@ class Writer:
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
 
+    kind = "writer"
+
     def __init__(
         self,
         file: Any,
@@ -60,8 +62,8 @@ class Writer:
         big_endian: bool = False,
         reserve: int | None = None,
     ) -> None:
-        self._env = Env()
-        self._handle: int | None = None
+        self.env = Env()
+        self._handle = None
         self._file: Any = None  # an object with write()
         self._in_order: InOrder | None = None
         if hasattr(file, "write"):
@@ -79,7 +81,7 @@ class Writer:
             format = _SUFFIXES[suffix]
         ops = None
         if self._file is not None:
-            ops = output_of(self._env, self._file)
+            ops = output_of(self.env, self._file)
         options = sized(
             _abi.mf_writer_options,
             output=ctypes.pointer(ops) if ops else None,
@@ -90,8 +92,8 @@ class Writer:
             big_endian=big_endian,
         )
         handle = ctypes.c_void_p()
-        self._env.call(
-            *(lib.mf_writer_new, self._env.handle, ctypes.byref(options)),
+        self.env.call(
+            *(lib.mf_writer_new, self.env.handle, ctypes.byref(options)),
             ctypes.byref(handle),
         )
         self._handle = cast(int, handle.value)
@@ -104,22 +106,17 @@ class Writer:
 
     # ---- declaring
 
-    def _writer(self) -> int:
-        if self._handle is None:
-            raise ValueError("the writer is closed")
-        return self._handle
-
-    def _declaring(self) -> int:
+    def _declaring(self) -> None:
+        self.handle  # or ValueError
         if self._open:
             raise ValueError("the header is written: declare before the first write()")
-        return self._writer()
 
     def set(self, key: str, value: Any) -> None:
         """Adds a value of metadata; ValueError after the first write()."""
-        handle = self._declaring()
+        self._declaring()
         edits = Edits()
         edits.set(key, value)
-        self._env.call(lib.mf_writer_set, handle, edits.array())
+        self.env.call(lib.mf_writer_set, self, edits.array())
 
     def copy_metadata(self, model: Model, skip: Iterable[str] = ()) -> None:
         """Adds all metadata of an open model with its types, but for keys in skip."""
@@ -143,7 +140,7 @@ class Writer:
         ("f32", "q4_k").  An array in place of the shape, or array=, has both, and
         is written at the end.
         """
-        handle = self._declaring()
+        self._declaring()
         if array is None and hasattr(shape, "dtype") and hasattr(shape, "shape"):
             array, shape = shape, None
         if array is not None:
@@ -173,8 +170,8 @@ class Writer:
             dim=(ctypes.c_uint64 * len(dims))(*dims) if dims else None,
         )
         index = ctypes.c_size_t()
-        self._env.call(
-            lib.mf_writer_add, handle, ctypes.byref(row), ctypes.byref(index)
+        self.env.call(
+            lib.mf_writer_add, self, ctypes.byref(row), ctypes.byref(index)
         )
         self._index[name] = index.value
         size = 1
@@ -186,14 +183,13 @@ class Writer:
 
     # ---- writing
 
-    def _begin(self) -> int:
-        handle = self._writer()
+    def _begin(self) -> None:
+        self.handle  # or ValueError
         if not self._open:
-            self._env.call(lib.mf_writer_open, handle, self._path)
+            self.env.call(lib.mf_writer_open, self, self._path)
             self._open = True
             if self._file is not None:
-                self._in_order = InOrder(self._env, handle, len(self._index))
-        return handle
+                self._in_order = InOrder(self.env, self, len(self._index))
 
     def write(self, name: str, data: Any, offset: int = 0) -> None:
         """Gives a tensor: an array of numpy or torch of its shape, or bytes from
@@ -201,7 +197,7 @@ class Writer:
 
         Raises KeyError if add() did not declare it, TypeError or ValueError if
         the array has another type or shape.  The first call ends declaring."""
-        handle = self._begin()
+        self._begin()
         if name not in self._index:
             raise KeyError(name)
         view = self._bytes(name, data, offset)
@@ -213,8 +209,8 @@ class Writer:
         from ._source import pinned
 
         address, size, _keep = pinned(view)
-        self._env.call(
-            *(lib.mf_writer_write_at, handle, self._env.handle, self._index[name]),
+        self.env.call(
+            *(lib.mf_writer_write_at, self, self.env.handle, self._index[name]),
             *(offset, address, size),
         )
 
@@ -230,6 +226,8 @@ class Writer:
         np = numpy()
         type, shape, nbytes = self._types[name]
         data = np.asarray(data)
+        if not data.dtype.isnative:
+            data = data.astype(data.dtype.newbyteorder("="))
         whole = not offset and data.nbytes == nbytes and data.shape == shape
         fits = data.dtype.name == PLAIN.get(type) or _same(data.dtype, type)
         if fits and not whole and data.dtype != np.uint8:
@@ -243,34 +241,50 @@ class Writer:
                     f"{name!r} is {type} of shape {shape}: an array of {data.dtype} "
                     f"of shape {data.shape} does not become that"
                 )
-            from ._codecs import quantize_array
-
-            data = quantize_array(data, type)
+            data = self._encoded(name, data)
         data = np.ascontiguousarray(data)
         if self.big_endian and data.dtype.itemsize > 1:
             data = data.byteswap()
         return data.reshape(-1).view(np.uint8)
+
+    def _encoded(self, name: str, data: Any) -> Any:
+        """Numbers of f32 in the type of a tensor."""
+        from ._arrays import SMALL, numpy
+        from ._codecs import quantize_array
+
+        np = numpy()
+        type = self._types[name][0]
+        if not np.isfinite(data).all():
+            raise ValueError(f"{name!r} has numbers that are NaN or infinite")
+        if type == "f16" and data.size and abs(data).max() >= 65520:
+            raise ValueError(f"{name!r} has numbers that are infinite in f16")
+        out = quantize_array(data, type)
+        if self.big_endian and out.size:
+            if type != "f16" and type not in SMALL:
+                raise ValueError(f"{type} of a big-endian file is given as bytes")
+            out = out.view("uint16") if type in ("f16", "bf16") else out
+        return out
 
     # ---- the end
 
     def commit(self) -> None:
         """Puts the complete file at its path, as close() and the end of a block
         do.  Raises ArgumentError if bytes of a tensor are missing."""
-        handle = self._begin()
+        self._begin()
         for name, array in self._later.items():
             self.write(name, array)
         self._later.clear()
-        self._env.call(lib.mf_writer_commit, handle)
+        self.env.call(lib.mf_writer_commit, self)
         self.discard()
 
     def discard(self) -> None:
         """Ends it; without commit() no file is left."""
-        with self._env.lock:
-            handle, self._handle = self._handle, None
-            if handle:
-                lib.mf_writer_free(handle)
+        self.release(lib.mf_writer_free)
 
-    close = commit
+    def close(self) -> None:
+        """commit(); nothing where that, or discard(), was before."""
+        if self._handle is not None:
+            self.commit()
 
     def __enter__(self) -> Writer:
         return self
