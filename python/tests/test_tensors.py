@@ -151,6 +151,19 @@ class Arrays(InFolder):
             self.assertNotIn("none", m.tensors)
             self.assertNotIn(1, m.tensors)
 
+    def test_an_unknown_type(self):
+        with open(fixture("good-v2.gguf"), "rb") as file:
+            data = bytearray(file.read())
+        with modelfile.open_memory(bytes(data)) as m:
+            self.assertEqual(m["b.weight"].type, "f32")
+        at = data.index(b"b.weight") + 8
+        data[at + 4 : at + 16] = struct.pack("<QI", 8796093022214, 127)
+        with modelfile.open_memory(data) as m:
+            self.assertEqual(m["b.weight"].type, "type_127")
+            for use in (m["b.weight"].dequantize, lambda: m["b.weight"].rows(0, 9)):
+                with self.assertRaises(modelfile.UnsupportedError):
+                    use()
+
     def test_rows(self):
         with modelfile.open(fixture("good-llama.gguf")) as m:
             tensor = m.tensors["blk.0.attn_q.weight"]

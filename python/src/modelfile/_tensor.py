@@ -284,6 +284,9 @@ class Tensor:
 
     def _decode(self, first: int, count: int, dtype: Any) -> Any:
         """Elements as numbers of a type."""
+        from ._errors import UnsupportedError
+        from ._tables import block_of
+
         np = _arrays.numpy()
         kind = _arrays.number_type(dtype)
         # Halves of numbers of more digits than f32 has are rounded once.
@@ -295,6 +298,8 @@ class Tensor:
                 f"not {kind.name}"
             )
         self._usable()
+        if block_of(self.type) is None:  # its shape may be any
+            raise UnsupportedError(f"{self.name!r} has the unknown type {self.type}")
         out = np.empty(count, name)
         self._model.env.call(
             *(lib.mf_tensor_read, self._model, self.index, first, count),
