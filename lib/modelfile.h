@@ -2340,6 +2340,41 @@ MF_API enum mf_status mf_plan_fit(struct mf_model *model,
                                   const struct mf_fit_options *fit,
                                   struct mf_fit *out);
 
+/* ---- Reports ------------------------------------------------------------- */
+
+/* All zero is the default. */
+struct mf_report_options {
+    size_t size; /* of this struct: see above */
+    bool data; /* read all tensor data: findings about it, and histograms */
+    bool no_compare; /* of several models, do not read tensor data to compare
+                        them, and verify none */
+    bool paths;   /* the document names the files; it does not otherwise */
+    bool json;    /* write the document alone, without the page */
+    bool replace; /* overwrite an existing file */
+    const char *imatrix; /* of the models: what it covers, and for verifying */
+    /* A folder of the command's option --record, a heap profile of --dhat, or
+     * JSON that it printed; NULL: none. */
+    const char *recorded;
+    uint64_t limit; /* of memory, that the page begins with; 0: none */
+};
+
+/* Writes a page in HTML about models: what is in them, what is wrong with them,
+ * how much memory they take; of several also how they differ. The file is all
+ * there is to it, and asks for nothing. The same models make the same bytes.
+ * docs/report.md has the document that the page draws. All models must belong
+ * to one env. options may be NULL. MF_ERR_OUTPUT if path is a file of a model,
+ * or exists and replace is not set. */
+MF_API enum mf_status mf_report(struct mf_model *const *models, size_t count,
+                                const char *path,
+                                const struct mf_report_options *options);
+
+/* Passes the document on in pieces, as UTF-8. */
+MF_API enum mf_status
+mf_report_json(struct mf_model *const *models, size_t count,
+               const struct mf_report_options *options,
+               void (*write)(void *user, const char *at, size_t size),
+               void *user);
+
 /* ---- Profiles ------------------------------------------------------------ */
 
 /* Which code allocates the memory of an env, how much, and what is left of it:
