@@ -163,7 +163,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan watch report full
 # Codecs, and loops over the bytes of tensors, are compiled once for each
 # instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
@@ -188,13 +188,16 @@ ADDED    := $(BUILD)/added
 ADDED_ROWS := $(ADDED)/wren.txt
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LANES),$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c)))) $(TABLES:%=$(BUILD)/%.o) $(call for_isas,$(LANES)) $(CODEC_OBJ)
+# The page that a report is, without its document.
+PAGE_TEXT := lib/report/page_text
+LIB_OBJ  += $(BUILD)/$(PAGE_TEXT).o
 
 # ---- groups
 
 # What libraries can do without: rooms, and single objects that stay.  A group
 # takes those along that are built on it; for what calls it, there are functions
 # in lib/without that say what is missing.
-GROUPS       := tokenizers hub restore compare verify quantize plan
+GROUPS       := tokenizers hub restore compare verify quantize plan report
 GROUP_tokenizers := lib/hf/tokenizer/% lib/hf/encode/%
 GROUP_hub    := $(addsuffix %,$(wildcard lib/hf/*/) lib/yaml/)
 GROUP_restore := lib/hf/restore/%
@@ -202,11 +205,14 @@ GROUP_compare := lib/compare/%
 GROUP_verify := lib/verify/%
 GROUP_quantize := lib/quantize/%
 GROUP_plan   := lib/plan/%
+GROUP_report := lib/report/%
 STAYS_tokenizers := lib/hf/tokenizer/token.o
 STAYS_restore := lib/hf/restore/rename.o
 ALONG_hub    := restore tokenizers
-ALONG_compare := verify
-ALONG_quantize := verify plan
+ALONG_compare := verify report
+ALONG_verify := report
+ALONG_quantize := verify plan report
+ALONG_plan   := report
 
 WITHOUT      ?=
 UNKNOWN      := $(filter-out $(GROUPS),$(WITHOUT))
@@ -372,6 +378,14 @@ $(BUILD)/lib/quant/%.$(1).o: lib/quant/%.c
 	    -DMF_ISA=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call codec_rule,$(isa))))
+
+$(BUILD)/$(PAGE_TEXT).c: lib/report/page.sh $(wildcard web/page/*)
+	@mkdir -p $(@D)
+	@sh lib/report/page.sh >$@
+
+$(BUILD)/$(PAGE_TEXT).o: $(BUILD)/$(PAGE_TEXT).c
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 # What `validate --explain` prints is what docs/rules.md says.
 $(BUILD)/$(RULES_TEXT).c: docs/rules.md $(RULES_TEXT).awk

@@ -57,6 +57,7 @@ static const struct short_name {
     bool number; /* its value can follow at once, as in -t4 */
 } short_names[] = {
     { "-h", "--help", false },
+    { "-o", "--output", false },
     { "-q", "--quiet", false },
     { "-t", "--threads", true },
 };

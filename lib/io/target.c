@@ -140,6 +140,12 @@ static void count_written(struct mf_env *env, struct mf_target *target,
         mf_system_write_back(target->fd);
 }
 
+void mf_target_grow(struct mf_target *target, uint64_t size)
+{
+    if (size > target->size)
+        target->size = size;
+}
+
 static enum mf_status write_all(struct mf_env *env, struct mf_target *target,
                                 uint64_t offset, const void *bytes, size_t size)
 {

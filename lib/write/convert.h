@@ -251,6 +251,13 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
  * to one file; see output_guard.c. */
 enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
 
+/* A file made from models of one env, to be written in order: MF_ERR_OUTPUT if
+ * it is one of theirs, or exists and replace is not set.  size: as of
+ * mf_target_open. */
+enum mf_status mf_output_open(struct mf_model *const *models, size_t count,
+                              const char *path, bool replace, uint64_t size,
+                              struct mf_target *out);
+
 /* Fails where the path leads to a file that the program read for the env. */
 enum mf_status mf_output_guard_read(struct mf_env *env, const char *path);
 

@@ -314,6 +314,25 @@ static enum mf_status write_target(struct mf_env *env, const char *path,
     return mf_target_finish(&target, status);
 }
 
+enum mf_status mf_output_open(struct mf_model *const *models, size_t count,
+                              const char *path, bool replace, uint64_t size,
+                              struct mf_target *out)
+{
+    struct mf_output output = { .path = path, .target = MF_TARGET_NONE };
+    struct mf_outputs outputs = { .env = models[0]->env,
+                                  .output = &output,
+                                  .count = 1,
+                                  .index = MF_TARGET_NONE };
+
+    mf_clear_error(outputs.env);
+    for (size_t i = 0; i < count; i++) {
+        outputs.model = models[i];
+        if (mf_outputs_guard_inputs(&outputs) != MF_OK)
+            return outputs.env->error.status;
+    }
+    return mf_target_open(outputs.env, path, size, replace, out);
+}
+
 enum mf_status mf_output_write(struct mf_model *model, const char *path,
                                bool replace, const void *bytes, size_t size)
 {
@@ -321,17 +340,13 @@ enum mf_status mf_output_write(struct mf_model *model, const char *path,
     MF_NEED(model->env, path);
     MF_NEED(model->env, bytes);
 
-    struct mf_output output = { .path = path, .target = MF_TARGET_NONE };
-    struct mf_outputs outputs = { .env = model->env,
-                                  .model = model,
-                                  .output = &output,
-                                  .count = 1,
-                                  .index = MF_TARGET_NONE };
+    struct mf_target target = MF_TARGET_NONE;
+    enum mf_status status =
+        mf_output_open(&model, 1, path, replace, size, &target);
 
-    mf_clear_error(model->env);
-    if (mf_outputs_guard_inputs(&outputs) != MF_OK)
-        return model->env->error.status;
-    return write_target(model->env, path, replace, bytes, size);
+    if (status == MF_OK)
+        status = mf_target_write(model->env, &target, 0, bytes, size);
+    return mf_target_finish(&target, status);
 }
 
 enum mf_status mf_file_write(struct mf_env *env, const char *path, bool replace,

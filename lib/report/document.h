@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * document.h - between report.c and page.c
+ */
+#ifndef MF_LIB_DOCUMENT_H
+#define MF_LIB_DOCUMENT_H
+
+#include "lib/report/report.h"
+
+struct mf_report {
+    struct mf_model *const *model;
+    size_t count; /* at least 1 */
+    struct mf_report_options options;
+};
+
+/* What the program gave, or MF_ERR_ARGUMENT. */
+enum mf_status mf_report_check(struct mf_model *const *models, size_t count,
+                               const struct mf_report_options *options,
+                               struct mf_report *out);
+
+enum mf_status mf_report_document(const struct mf_report *report,
+                                  struct mf_json_out *json);
+
+/* The page, without the document that belongs between both parts: web/page,
+ * put together by make. */
+extern const uint8_t mf_page_head[], mf_page_tail[];
+extern const size_t mf_page_head_size, mf_page_tail_size;
+
+#endif

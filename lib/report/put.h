@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * put.h - members of the document
+ */
+#ifndef MF_LIB_PUT_H
+#define MF_LIB_PUT_H
+
+#include "lib/report/report.h"
+
+struct mf_env *mf_report_env(const struct mf_model *model);
+
+void mf_put_number(struct mf_json_out *json, const char *key, uint64_t number);
+void mf_put_bool(struct mf_json_out *json, const char *key, bool value);
+void mf_put_string(struct mf_json_out *json, const char *key, const char *text);
+void mf_put_text(struct mf_json_out *json, const char *key, struct mf_str text);
+
+/* A number, bool or null, as the document has it. */
+void mf_report_scalar(struct mf_json_out *json, const struct mf_value *value);
+
+/* The value of an entry alone; what of it is cut the caller has to say. */
+enum mf_status mf_report_value(struct mf_model *model, size_t index,
+                               struct mf_json_out *json);
+
+/* At most room bytes of the text, and none of a character that would be cut. */
+struct mf_str mf_report_front(struct mf_str text, size_t room);
+
+#endif
