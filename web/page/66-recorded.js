@@ -1,0 +1,116 @@
+// ---- a recorded run
+
+function drawRecorded(page, body) {
+    const given = object(page.report.recorded), energy = object(given.energy);
+    const problems = list(given.problems).filter((each) => typeof each === "string");
+
+    body.append(facts([
+        ["Command", string(given.command) && el("code", null, longText(given.command))],
+        ["Time", has(given.seconds) && `${numberText(statistic(given.seconds))} s`],
+        ["Energy", has(energy.joules) ? `${numberText(statistic(energy.joules))} J, mean `
+            + `${numberText(statistic(energy.mean_watts))} W` : string(energy.status)
+            && fileText(energy.status)]]));
+    if (problems.length) body.append(el("ul", { class: "plain problems" }, problems.map((each) =>
+        el("li", null, severityMark("warning"), " ", fileText(each)))));
+    for (const draw of [memoryOverTime, phaseTable, sampleChart, heapSites])
+        body.append(...drawn(() => draw(given)));
+}
+
+// What cannot be drawn says so, and nothing else is lost.
+function drawn(draw) {
+    try {
+        return [draw()].flat(Infinity).filter((each) => has(each) && each !== false);
+    } catch (error) {
+        return [note(`This part cannot be drawn: ${visible(String(error?.message ?? error))}`)];
+    }
+}
+
+const PER_SECOND = { ns: 1e9, us: 1e6, ms: 1e3, s: 1 };
+const POINTS_MOST = 2000;
+
+// Every n-th place, so that lines stay light.
+function thinned(count) {
+    const step = Math.max(1, Math.ceil(count / POINTS_MOST));
+
+    return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
+}
+
+function memoryOverTime(given) {
+    if (!has(given.memory)) return [];
+    const memory = object(given.memory), time = list(memory.time).map(statistic);
+    const per = PER_SECOND[memory.unit] ?? 1, at = thinned(time.length);
+    const series = ["resident", "library", "other"].filter((key) => list(memory[key]).length)
+        .map((key) => ({ name: key, values: at.map((i) => exact(list(memory[key])[i])) }));
+    const peak = (key) => list(memory[key]).map(exact).filter(has)
+        .reduce((most, each) => (each > most ? each : most), 0);
+
+    return time.length < 2 || !series.length ? [] : [el("h3", null, "Memory over time"),
+        lineChart({ label: `Memory over time; ${series.map((each) =>
+            `${each.name} at most ${bytesText(peak(each.name))}`).join(", ")}`,
+            x: at.map((i) => time[i] / per), series, base: 1024, yText: bytesText,
+            xText: (value) => `${numberText(value)} s` }).node,
+        facts(series.map((each) => [`Most ${each.name}`, bytesNode(peak(each.name))]))];
+}
+
+function phaseTable(given) {
+    const phases = list(given.phases).map(object);
+
+    return phases.length === 0 ? [] : [el("h3", null, "Phases"), tableOf("Time by phase",
+        [{ label: "Phase" }, { label: "Seconds", number: true }, { label: "Share", number: true },
+         { label: "", class: "wide" }, { label: "Count", number: true }], phases.length, (i) => [
+            fileText(string(phases[i].name)), numberNode(statistic(phases[i].seconds)),
+            percentText(statistic(phases[i].share) ?? NaN), bar(statistic(phases[i].share)),
+            has(phases[i].count) ? countNode(exact(phases[i].count)) : ""])];
+}
+
+// How often a sample took how long.
+function sampleChart(given) {
+    if (!has(given.samples)) return [];
+    const samples = object(given.samples), unit = cut(string(samples.unit), 10);
+    const found = ["wall", "kernel"].map((key) => [key, list(samples[key]).map(statistic)
+        .filter((each) => Number.isFinite(each)).sort((a, b) => a - b)])
+        .filter(([, values]) => values.length);
+    const at = (values, part) => values[Math.min(values.length - 1, Math.floor(part * values.length))];
+
+    return found.length === 0 ? [] : [el("h3", null, "Samples"),
+        lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
+            series: found.map(([name, values]) => ({ name,
+                values: thinned(found[0][1].length).map((i) => values[i] ?? null) })),
+            xText: numberText, yText: (value) => `${numberText(value)} ${unit}` }).node,
+        tableOf("Samples", [{ label: "" }, ...["Samples", "Least", "Median", "90 %", "99 %", "Most"]
+            .map((label) => ({ label, number: true }))], found.length, (i) => {
+            const [name, values] = found[i];
+
+            return [name, grouped(values.length), ...[0, 0.5, 0.9, 0.99, 1].map((part) =>
+                `${numberText(at(values, part))} ${unit}`)];
+        })];
+}
+
+function heapSites(given) {
+    if (!has(given.heap)) return [];
+    const heap = object(given.heap), sites = list(heap.sites).map(object);
+    const size = (site) => exact(site.at_peak) ?? exact(site.bytes) ?? 0;
+    const order = sites.map((_, i) => i).sort((a, b) => compare(size(sites[b]), size(sites[a])));
+    const peak = Number(exact(heap.peak) ?? 0) || Number(order.length ? size(sites[order[0]]) : 1) || 1;
+
+    return [el("h3", null, "Heap"), facts([
+        ["Peak", bytesNode(exact(heap.peak))], ["At", has(heap.at) && `${numberText(statistic(heap.at))} s`],
+        ["Total", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))]]),
+        sites.length > 0 && tableOf("Where memory was allocated, by bytes at the peak",
+            [{ label: "At the peak", number: true }, { label: "", class: "bars" },
+             { label: "In all", number: true }, { label: "Blocks", number: true },
+             { label: "Calls, innermost first", class: "wide" }], order.length, (at) => {
+                const site = sites[order[at]];
+
+                return [bytesNode(exact(site.at_peak)), bar(Number(size(site)) / peak),
+                        bytesNode(exact(site.bytes)), countNode(exact(site.blocks)),
+                        stackNode(list(site.stack).filter((each) => typeof each === "string"))];
+            }, 25)];
+}
+
+function stackNode(calls) {
+    if (calls.length < 2) return el("code", null, fileText(calls[0] ?? "unknown"));
+    return folded(el("code", null, fileText(calls[0])), () =>
+        el("ol", { class: "calls" }, calls.slice(1, 200).map((call) =>
+            el("li", null, el("code", null, fileText(call))))));
+}

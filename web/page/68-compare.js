@@ -1,0 +1,165 @@
+// ---- two or more models
+
+function drawCompare(page, body) {
+    const { views, report } = page, pairs = list(report.compare).map(object);
+
+    body.append(sideBySide(views));
+    for (const pair of pairs) body.append(...drawn(() => drawPair(page, pair)));
+}
+
+// The facts of all models, a column for each.
+function sideBySide(views) {
+    const rows = [
+        ["Format", (view) => fileText(string(view.head.format))],
+        ["File", (view) => bytesNode(exact(view.head.file_bytes))],
+        ["Parameters", (view) => countNode(exact(view.head.parameters))],
+        ["Tensors", (view) => countNode(exact(view.head.tensor_count) ?? view.table.count)],
+        ["Valid", (view) => verdictBadge(object(view.model.verdict))],
+        ...[...new Set(views.flatMap((view) => Object.keys(view.facts)))].map((key) =>
+            [fileText(key.replaceAll("_", " ")), (view) => plainValue(member(view.facts, key))]),
+    ];
+    const cells = rows.map(([label, of]) => [label, ...views.map((view) => {
+        const node = of(view);
+
+        return node;
+    })]);
+    const differs = ([, ...values]) => new Set(values.map((value) =>
+        el("span", null, value === "" ? "" : cloned(value)).textContent)).size > 1;
+
+    return tableOf("Facts side by side; those that differ are marked", [{ label: "" },
+        ...views.map((view) => ({ label: fileText(view.name, 60) }))], rows.length, (i) => [
+        differs(cells[i]) ? el("strong", null, cells[i][0], " ≠") : cells[i][0],
+        ...cells[i].slice(1)], 100);
+}
+
+const cloned = (value) => [value].flat(Infinity).map((each) => each?.cloneNode?.(true) ?? each);
+
+function drawPair(page, pair) {
+    const a = page.views[pair.a], b = page.views[pair.b];
+
+    if (!a || !b) return [note("A comparison is of models that are not in the document.")];
+    return [el("h3", null, fileText(a.name, 80), " and ", fileText(b.name, 80)),
+            el("p", null, pair.same === true
+                ? el("strong", { class: "badge good" }, "✓ the same tensors and metadata")
+                : el("strong", { class: "badge" }, "different")),
+            ...drawn(() => verifyOf(page, object(pair.verify), has(pair.verify))),
+            ...drawn(() => keysThatDiffer(a, b, pair)),
+            ...drawn(() => tensorsThatDiffer(page, a, b, pair))];
+}
+
+const whatText = (what) => list(what).filter((each) => typeof each === "string")
+    .map((each) => each.replaceAll("_", " ")).join(", ");
+
+function keysThatDiffer(a, b, pair) {
+    const keys = list(pair.metadata).map(object);
+
+    return keys.length === 0 ? [] : [el("h4", null, "Metadata"), tableOf("Keys that differ", [
+        { label: "Key", class: "key" }, { label: "What" }, { label: fileText(a.name, 40), class: "wide" },
+        { label: fileText(b.name, 40), class: "wide" }], keys.length, (i) => [
+        fileText(string(keys[i].key)), fileText(whatText(keys[i].what)),
+        ...[keys[i].a, keys[i].b].map((entry) => (has(entry)
+            ? [el("span", { class: "note" }, entryType(object(entry)), " "),
+               valueNode(a, object(entry))] : "–"))])];
+}
+
+function tensorsThatDiffer(page, a, b, pair) {
+    const tensors = list(pair.tensors).map(object);
+
+    if (!tensors.length) return [];
+    const box = el("div"), error = (measure) => (i) => (has(tensors[i].values)
+        ? measure.of(object(tensors[i].values)) : null);
+    const draw = (id) => {
+        const measure = ERRORS.find((each) => each.id === id), value = error(measure);
+        const all = Uint32Array.from(tensors, (_, i) => i);
+
+        box.replaceChildren(errorRanking(page, pair, tensors, sorted(all, value, true), measure),
+                            errorMap(page, pair, tensors, measure, value));
+    };
+
+    draw("rmse");
+    return [el("h4", null, "Tensors"), el("div", { class: "toolbar" },
+        choice("Rank by", ERRORS.map((each) => [each.id, each.label]), "rmse", draw)), box];
+}
+
+// The tensor of the first of the two that has it.
+function pairLink(page, pair, tensor) {
+    for (const [side, model] of [["a", pair.a], ["b", pair.b]]) {
+        const i = exact(tensor[side]), view = page.views[model];
+
+        if (view && i !== null && i >= 0 && i < view.table.count)
+            return tensorLink(view, i, string(tensor.name) || undefined);
+    }
+    return fileText(string(tensor.name));
+}
+
+function errorRanking(page, pair, tensors, order, measure) {
+    const value = (i) => measure.of(object(tensors[i].values));
+    const first = order.find((i) => Number.isFinite(value(i))), most = value(first ?? -1) || 1;
+
+    return tableOf(`Tensors that differ, by ${measure.label}`, [{ label: "Tensor", class: "key" },
+        { label: "What" }, ...ERRORS.map((each) => ({ label: each.label, number: true })),
+        { label: "", class: "wide" }], order.length, (at) => {
+        const tensor = tensors[order[at]], values = object(tensor.values);
+        const why = !has(tensor.values) && string(tensor.no_values);
+
+        return [pairLink(page, pair, tensor), fileText(whatText(tensor.what)),
+                ...ERRORS.map((each) => (has(tensor.values) ? numberNode(each.of(values)) : "–")),
+                why ? fileText(why) : bar((value(order[at]) ?? 0) / most)];
+    }, 25);
+}
+
+// The heat map over the blocks and kinds of the model that has the most of them.
+function errorMap(page, pair, tensors, measure, value) {
+    const view = page.views[pair.a], { blockOf, kindOf, kinds } = view.groups();
+    const found = new Map();
+
+    tensors.forEach((tensor, at) => {
+        const i = exact(tensor.a), one = value(at);
+
+        if (i === null || !(i >= 0 && i < view.table.count) || one === null) return;
+        const key = blockOf[i] * kinds.length + kindOf[i];
+
+        found.set(key, Math.max(found.get(key) ?? 0, one));
+    });
+    return folded(`${measure.label} by block and kind`, () => heatMap(
+        `${measure.label} by block and kind`, view.groups(), (block, kind) =>
+            found.get(block * kinds.length + kind) ?? null, measure.text,
+        (block, kind) => page.filter(view.at, block, kind)), { open: true });
+}
+
+function verifyOf(page, verify, there) {
+    if (!there) return [];
+    const model = page.views[verify.model], source = page.views[verify.source];
+    const counts = Object.entries(object(verify.counts));
+    const tensors = list(verify.tensors).map(object);
+    const odd = tensors.filter((each) => each.verdict !== "same");
+
+    return [el("h4", null, "Verification"), el("p", null, verify.follows === true
+        ? el("strong", { class: "badge good" }, "✓ follows from its source")
+        : el("strong", { class: "badge bad" }, "✗ does not follow from its source"), " ",
+        model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : ""),
+        facts(counts.map(([verdict, count]) => [fileText(verdict), plainValue(count)])),
+        odd.length > 0 && verdictRows(model, odd, "Tensors that are not the same"),
+        tensors.length > odd.length && folded(`The same: ${grouped(tensors.length - odd.length)}`,
+            () => verdictRows(model, tensors.filter((each) => each.verdict === "same"),
+                              "Tensors that are the same"))];
+}
+
+function verdictRows(view, tensors, caption) {
+    return tableOf(caption, [{ label: "Tensor", class: "key" }, { label: "Verdict" },
+        { label: "Version" }, { label: "Blocks that differ", number: true },
+        { label: "First", number: true }, { label: "RMSE", number: true },
+        { label: "Reason", class: "wide" }], tensors.length, (at) => {
+        const each = tensors[at], i = exact(each.tensor);
+        const known = view && i !== null && i >= 0 && i < view.table.count;
+
+        return [known ? tensorLink(view, i) : fileText(string(each.name)),
+                fileText(string(each.verdict)), fileText(string(each.version)),
+                has(each.differ) ? `${grouped(exact(each.differ) ?? "?")} of `
+                    + grouped(exact(each.blocks) ?? "?") : "",
+                has(each.block) ? rounded(grouped(exact(each.block) ?? "?"),
+                                          `at ${hexText(exact(each.offset))}`) : "",
+                has(each.errors) ? numberNode(statistic(object(each.errors).rmse)) : "",
+                fileText(string(each.reason))];
+    }, 25);
+}
