@@ -92,8 +92,9 @@ function percentText(part) {
     if (!Number.isFinite(part)) return "";
     const percent = part * 100;
 
-    return percent === 0 ? "0 %" : percent < 0.01 ? "< 0.01 %"
-        : `${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+    if (percent >= 1) return `${percent.toFixed(1)} %`;
+    return percent < 1e-4 && percent > 0 ? `${percent.toExponential(0)} %`
+        : `${Number(percent.toPrecision(2))} %`;
 }
 
 // ---- members of a document, which may be anything
@@ -109,6 +110,9 @@ const has = (value) => value !== undefined && value !== null;
 // Its own members alone: a key of a file may be "__proto__".
 const member = (value, key) =>
     (Object.prototype.hasOwnProperty.call(object(value), key) ? value[key] : undefined);
+
+// Likewise an index into a list may be "constructor".
+const element = (values, index) => (Number.isInteger(index) ? values[index] : undefined);
 
 // A number that is a statistic: infinite and NaN ones come as text.
 function statistic(value) {

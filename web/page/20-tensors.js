@@ -89,20 +89,20 @@ function decodeTensors(section, starts = []) {
     table.fastestFirst = given.fastest_first !== false;
     table.names = lazy(() => decodeNames(names));
     table.name = (i) => table.names()[i] ?? "";
-    table.typeIndex = (i) => (types[typeOf[i]] ? typeOf[i] : -1);
-    table.type = (i) => types[typeOf[i]]?.name ?? "?";
-    table.shape = (i) => list(shapes[shapeOf[i]]);
+    table.typeIndex = (i) => (element(types, typeOf[i]) ? typeOf[i] : -1);
+    table.type = (i) => element(types, typeOf[i])?.name ?? "?";
+    table.shape = (i) => list(element(shapes, shapeOf[i]));
     table.flags = (i) => list(member(given.flags, i)).filter((each) => typeof each === "string");
 
     const elements = lazy(() => shapes.map(elementsOf));
-    table.elements = (i) => elements()[shapeOf[i]] ?? null;
+    table.elements = (i) => element(elements(), shapeOf[i]) ?? null;
 
     const known = new Map();
     table.bytes = (i) => {
         const fixed = member(given.size, i), pair = `${typeOf[i]} ${shapeOf[i]}`;
 
         if (fixed !== undefined) return exact(fixed);
-        if (!known.has(pair)) known.set(pair, bytesOf(table.elements(i), types[typeOf[i]]));
+        if (!known.has(pair)) known.set(pair, bytesOf(table.elements(i), element(types, typeOf[i])));
         return known.get(pair);
     };
     const shards = lazy(() => decodeShards(given.shards, table.count));

@@ -10,6 +10,11 @@ function fill(node, given, children) {
         else if (value === true) node.setAttribute(key, "");
         else if (has(value) && value !== false) node.setAttribute(key, String(value));
     }
+    return put(node, ...children);
+}
+
+// Adds what is there: an absent child is false, null or undefined.
+function put(node, ...children) {
     node.append(...children.flat(Infinity).filter((each) => has(each) && each !== false));
     return node;
 }
@@ -63,7 +68,7 @@ function unfold(node) {
     const make = unmade.get(node);
 
     unmade.delete(node);
-    if (make) node.append(...[make()].flat());
+    if (make) put(node, make());
 }
 
 // ---- long texts, in parts
@@ -114,8 +119,10 @@ function longText(text, notes) {
 // ---- tables
 
 const ROWS_MOST = 50;
+const QUIET = new Set(["Findings", "Metadata", "Samples", "Shards", "Special tokens", "Tensors"]);
 
 // columns: {label, number}; cells(i) gives those of a row.  Rows come in parts.
+// A caption that repeats the heading is only heard.
 function tableOf(caption, columns, count, cells, step = ROWS_MOST) {
     const body = el("tbody");
     const more = button("Show more", () => {
@@ -131,7 +138,7 @@ function tableOf(caption, columns, count, cells, step = ROWS_MOST) {
     more.click();
     return el("div", { class: "table" },
               el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-                 el("table", null, el("caption", null, caption),
+                 el("table", null, el("caption", { class: QUIET.has(caption) && "quiet" }, caption),
                     el("thead", null, el("tr", null, columns.map((column) =>
                         el("th", { scope: "col", class: column.number && "number" },
                            column.label)))), body)), more);
@@ -139,7 +146,7 @@ function tableOf(caption, columns, count, cells, step = ROWS_MOST) {
 
 // Pairs of a term and what is said of it; those without are left out.
 const facts = (pairs, given) => el("dl", { class: "facts", ...given },
-    pairs.filter(([, value]) => has(value) && value !== "").map(([term, value]) =>
+    pairs.filter(([, value]) => has(value) && value !== "" && value !== false).map(([term, value]) =>
         el("div", null, el("dt", null, term), el("dd", null, value))));
 
 function bar(part, kind = "") {
@@ -151,7 +158,8 @@ function bar(part, kind = "") {
 
 // parts: {part, kind, title}.
 function stack(parts) {
-    return el("span", { class: "bar", "aria-hidden": "true" }, parts.map((each) => {
+    return el("span", { class: "bar", "aria-hidden": "true" },
+              parts.filter(({ part }) => part > 0).map((each) => {
         const inner = el("span", { class: `bar-fill ${each.kind}`, title: each.title });
 
         inner.style.width = `${Math.max(0, Math.min(1, each.part || 0)) * 100}%`;

@@ -43,7 +43,7 @@ function cellMap(label, layout) {
             height: Math.max(0, cell.height), class: `cell ${cell.fill}`,
             "data-cell": at, id: newId("cell"), role: "option", "aria-label": cell.name,
         }));
-        const texts = cells.filter((cell) => cell.label && cell.width > 34 && cell.height > 13)
+        const texts = cells.filter((cell) => cell.label && cell.width > 20 && cell.height > 13)
             .map((cell) => cellText(cell));
 
         box.removeAttribute("aria-activedescendant");
@@ -61,9 +61,10 @@ const CHARACTER = 6.3;
 function cellText(cell) {
     const fits = Math.floor((cell.width - 8) / CHARACTER);
     const text = cell.label.length <= fits ? cell.label
-        : `${cut(cell.label, Math.max(1, fits - 1))}…`;
+        : cell.short && cell.short.length <= fits ? cell.short
+            : fits > 5 ? `${cut(cell.label, fits - 1)}…` : null;
 
-    return svg("text", { x: cell.x + 4, y: cell.y + Math.min(14, cell.height - 3),
+    return text && svg("text", { x: cell.x + 4, y: cell.y + Math.min(14, cell.height - 3),
                          class: `cell-text ${cell.fill}` }, text);
 }
 
@@ -140,9 +141,9 @@ function heatMap(label, groups, value, text, act) {
             over: [
                 ...used.map((kind, at) => svg("text", { x: 0, y: at * high + 14, class: "axis" },
                     clipped(visible(kinds[kind]), fits))),
-                ...columns.map((block, at) => ((at * wide) % 40 < wide || wide >= 40) &&
+                ...columns.map((block, at) => at % Math.ceil(26 / wide) === 0 &&
                     svg("text", { x: left + at * wide + 2, y: used.length * high + 15,
-                                  class: "axis" }, blocks[block].replace(/^.*\./, "") || "–")),
+                                  class: "axis" }, cut(blocks[block].replace(/^.*\./s, ""), 6) || "–")),
             ],
         };
     });

@@ -1,8 +1,7 @@
 // ---- what the model is, and whether it is valid
 
 function drawSummary(view, body) {
-    body.append(tiles(view), el("div", { class: "columns" }, factsOf(view), shardsOf(view)));
-    body.append(...missingOf(view));
+    put(body, tiles(view), factsOf(view), shardsOf(view), missingOf(view));
 }
 
 function tile(term, value, below) {
@@ -23,7 +22,7 @@ function tiles(view) {
                                      bytes !== null && `${grouped(bytes)} bytes`),
         parameters !== null && tile("Parameters", countText(parameters), grouped(parameters)),
         bits !== null && tile("Bits per weight", rounded(bits.toFixed(2), String(bits)),
-                              "data bytes × 8 ÷ parameters"),
+                              "data × 8 ÷ parameters"),
         tile("Tensors", grouped(many), `${table.types.length} types`),
         has(head.metadata_count) && tile("Metadata keys", grouped(exact(head.metadata_count) ?? "?")),
         context !== null && tile("Context", grouped(context), "tokens in training"));
@@ -58,7 +57,7 @@ function factsOf(view) {
         ["Edit", head.pending_edit === true && "An edit of this file was not completed."],
         ...Object.entries(view.facts).map(([key, value]) =>
             [fileText(key.replaceAll("_", " ")), plainValue(value)]),
-    ]));
+    ], { class: "facts side-by-side" }));
 }
 
 function shardsOf(view) {
@@ -82,12 +81,18 @@ function missingOf(view) {
                     exact(missing[i].shard) ?? ""])];
 }
 
-const SEVERITIES = { error: 0, warning: 1, note: 2 };
+const SEVERITIES = ["error", "warning", "note"];
+
+function severityRank(finding) {
+    const rank = SEVERITIES.indexOf(finding.severity);
+
+    return rank < 0 ? SEVERITIES.length : rank;
+}
 
 function drawVerdict(view, body) {
     const verdict = object(view.model.verdict);
     const findings = list(verdict.findings).map(object).sort((a, b) =>
-        (SEVERITIES[a.severity] ?? 3) - (SEVERITIES[b.severity] ?? 3));
+        severityRank(a) - severityRank(b));
     const counts = ["errors", "warnings", "notes"].map((key) => [key, exact(verdict[key]) ?? 0]);
     const total = counts.reduce((sum, [, count]) => plus(sum, count), 0);
 
@@ -107,8 +112,8 @@ function verdictBadge(verdict) {
         : el("strong", { class: "badge" }, "not validated");
 }
 
-const severityMark = (severity) => el("span", { class: `mark ${severity in SEVERITIES ? severity : ""}` },
-                                      severity in SEVERITIES ? severity : "unknown");
+const severityMark = (severity) => (SEVERITIES.includes(severity)
+    ? el("span", { class: `mark ${severity}` }, severity) : el("span", { class: "mark" }, "unknown"));
 
 function findingPlace(view, finding) {
     const tensor = exact(finding.tensor);

@@ -81,7 +81,7 @@ function blockCells(view, { block, cells }, area, colours) {
         act: () => view.page.filter(view.at, cell.block, cell.kind) }));
 
     if (titled) drawn.unshift({ x: area.x + 1, y: area.y + 1, width: area.width - 2, height: titled,
-        fill: "title", label: visible(blocks[block]), name: `${visible(blocks[block])} · `
+        fill: "title", label: visible(blocks[block]), short: /\d*$/.exec(blocks[block])[0], name: `${visible(blocks[block])} · `
             + bytesText(cells.reduce((sum, cell) => plus(sum, cell.bytes), 0)),
         act: () => view.page.filter(view.at, block, -1) });
     return drawn;
@@ -127,21 +127,23 @@ function sums(cells, of, many) {
     return found;
 }
 
+// What is outside of blocks may be larger than any: it has a scale of its own.
 function stackOf(view, sum, most) {
     const { kinds } = view.groups(), { colours } = view.typeRank();
     const parts = [...sum.cells].sort((a, b) => compare(b.bytes, a.bytes)).slice(0, 40);
 
-    return stack(parts.map((cell) => ({ part: Number(cell.bytes) / most,
+    return stack(parts.map((cell) => ({ part: Number(cell.bytes) / Math.max(most, Number(sum.bytes)),
         kind: colours.get(mainType(cell)) ?? "none",
         title: `${visible(kinds[cell.kind])}: ${bytesText(cell.bytes)}` })));
 }
 
 function blocksTable(view) {
     const { blocks } = view.groups(), found = sums(view.cells(), (cell) => cell.block, blocks.length);
-    const most = Math.max(1, ...found.slice(0, 10000).map((sum) => Number(sum.bytes)));
+    const most = found.reduce((best, sum, i) =>
+        (blocks[i] === "" ? best : Math.max(best, Number(sum.bytes))), 1);
 
     return el("div", { class: "short" }, el("h3", null, "Blocks"), tableOf("Bytes of each block, its kinds side by side",
-        [{ label: "Block" }, { label: "Bytes", number: true }, { label: "Share", class: "wide" }],
+        [{ label: "Block", class: "key" }, { label: "Bytes", number: true }, { label: "Share", class: "wide" }],
         blocks.length, (i) => [
             button(fileText(blockName(blocks[i]), 80), () => view.page.filter(view.at, i, -1),
                    { class: "link" }),
@@ -154,7 +156,7 @@ function kindsTable(view) {
     const most = Number(found[order[0]]?.bytes ?? 1) || 1;
 
     return el("div", { class: "short" }, el("h3", null, "Kinds"), tableOf("Bytes of each kind, over all blocks",
-        [{ label: "Kind" }, { label: "Tensors", number: true }, { label: "Bytes", number: true },
+        [{ label: "Kind", class: "key" }, { label: "Tensors", number: true }, { label: "Bytes", number: true },
          { label: "Share", class: "wide" }], kinds.length, (at) => {
             const kind = order[at], sum = found[kind];
 

@@ -47,6 +47,8 @@ function makeGrid(view, columns, chooseTensor, sortBy) {
     const grid = { box, order: new Uint32Array(0), active: -1, chosen: -1, pool: [], factor: 1 };
 
     box.style.setProperty("--columns", columns.map((column) => column.width).join(" "));
+    box.style.setProperty("--width", `${columns.reduce((sum, column) =>
+        sum + parseFloat(/[\d.]+/.exec(column.width)[0]) + 0.9, 0.8)}rem`);
     head.append(...columns.map((column) => el("div", { role: "columnheader", "aria-sort": "none",
         class: column.number ? "number" : null, "data-column": column.id },
         button(column.label, () => sortBy(column.id), { tabindex: 0 }))));

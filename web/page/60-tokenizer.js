@@ -33,5 +33,5 @@ function sampleRows(samples) {
          { label: "Score", number: true }], samples.length, (i) => [
             exact(samples[i].id) ?? "?", el("code", null, fileText(string(samples[i].text))),
             fileText(string(samples[i].kind)),
-            has(samples[i].score) ? numberNode(statistic(samples[i].score)) : ""], 40);
+            has(samples[i].score) ? numberNode(statistic(samples[i].score)) : ""], 20);
 }

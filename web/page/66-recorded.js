@@ -38,7 +38,7 @@ function thinned(count) {
 function memoryOverTime(given) {
     if (!has(given.memory)) return [];
     const memory = object(given.memory), time = list(memory.time).map(statistic);
-    const per = PER_SECOND[memory.unit] ?? 1, at = thinned(time.length);
+    const per = member(PER_SECOND, memory.unit) ?? 1, at = thinned(time.length);
     const series = ["resident", "library", "other"].filter((key) => list(memory[key]).length)
         .map((key) => ({ name: key, values: at.map((i) => exact(list(memory[key])[i])) }));
     const peak = (key) => list(memory[key]).map(exact).filter(has)
@@ -96,6 +96,8 @@ function heapSites(given) {
     return [el("h3", null, "Heap"), facts([
         ["Peak", bytesNode(exact(heap.peak))], ["At", has(heap.at) && `${numberText(statistic(heap.at))} s`],
         ["Total", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))]]),
+        sites.length > 0 && flames(sites.map((site) => ({ size: Number(size(site)),
+            stack: list(site.stack).filter((each) => typeof each === "string") }))),
         sites.length > 0 && tableOf("Where memory was allocated, by bytes at the peak",
             [{ label: "At the peak", number: true }, { label: "", class: "bars" },
              { label: "In all", number: true }, { label: "Blocks", number: true },
@@ -108,9 +110,50 @@ function heapSites(given) {
             }, 25)];
 }
 
+const DEPTH_MOST = 24, FLAMES_MOST = 1500;
+
+// Calls with what they call below them, as wide as their bytes at the peak.
+function flames(sites) {
+    const root = { name: "all", size: 0, calls: new Map() };
+
+    for (const { size, stack: calls } of sites) {
+        let node = root;
+
+        root.size += size;
+        for (const call of calls.slice(-DEPTH_MOST).reverse()) {
+            if (!node.calls.has(call)) node.calls.set(call, { name: call, size: 0, calls: new Map() });
+            node = node.calls.get(call);
+            node.size += size;
+        }
+    }
+    return cellMap("Bytes at the peak by calls; the table after it says the same", (width) => {
+        const cells = flameCells(root, width);
+
+        return { height: cells.reduce((most, cell) => Math.max(most, cell.y + cell.height), 0), cells };
+    }).node;
+}
+
+function flameCells(root, width) {
+    const cells = [], high = 20, waiting = [{ node: root, x: 0, depth: 0 }];
+    const scale = width / Math.max(1, root.size);
+
+    while (waiting.length && cells.length < FLAMES_MOST) {
+        const { node, x, depth } = waiting.shift(), name = visible(cut(node.name, 120));
+        let left = x;
+
+        cells.push({ x, y: depth * high, width: node.size * scale, height: high, label: name,
+                     fill: `s${depth % 2}`, name: `${name}: ${bytesText(node.size)}` });
+        for (const call of [...node.calls.values()].sort((a, b) => b.size - a.size)) {
+            if (call.size * scale >= 1) waiting.push({ node: call, x: left, depth: depth + 1 });
+            left += call.size * scale;
+        }
+    }
+    return cells;
+}
+
 function stackNode(calls) {
     if (calls.length < 2) return el("code", null, fileText(calls[0] ?? "unknown"));
-    return folded(el("code", null, fileText(calls[0])), () =>
-        el("ol", { class: "calls" }, calls.slice(1, 200).map((call) =>
+    return folded(el("code", null, fileText(calls[0]), " ← ", fileText(calls[1])), () =>
+        el("ol", { class: "calls" }, calls.slice(0, 200).map((call) =>
             el("li", null, el("code", null, fileText(call))))));
 }

@@ -35,7 +35,7 @@ function sideBySide(views) {
 const cloned = (value) => [value].flat(Infinity).map((each) => each?.cloneNode?.(true) ?? each);
 
 function drawPair(page, pair) {
-    const a = page.views[pair.a], b = page.views[pair.b];
+    const a = element(page.views, pair.a), b = element(page.views, pair.b);
 
     if (!a || !b) return [note("A comparison is of models that are not in the document.")];
     return [el("h3", null, fileText(a.name, 80), " and ", fileText(b.name, 80)),
@@ -84,7 +84,7 @@ function tensorsThatDiffer(page, a, b, pair) {
 // The tensor of the first of the two that has it.
 function pairLink(page, pair, tensor) {
     for (const [side, model] of [["a", pair.a], ["b", pair.b]]) {
-        const i = exact(tensor[side]), view = page.views[model];
+        const i = exact(tensor[side]), view = element(page.views, model);
 
         if (view && i !== null && i >= 0 && i < view.table.count)
             return tensorLink(view, i, string(tensor.name) || undefined);
@@ -129,7 +129,7 @@ function errorMap(page, pair, tensors, measure, value) {
 
 function verifyOf(page, verify, there) {
     if (!there) return [];
-    const model = page.views[verify.model], source = page.views[verify.source];
+    const model = element(page.views, verify.model), source = element(page.views, verify.source);
     const counts = Object.entries(object(verify.counts));
     const tensors = list(verify.tensors).map(object);
     const odd = tensors.filter((each) => each.verdict !== "same");
