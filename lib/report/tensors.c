@@ -206,12 +206,22 @@ static void offsets_put(const struct mf_model *model, struct mf_json_out *json)
     mf_json_end(json, '}');
 }
 
+/* Whether the product of the shape is 0 because it overflows. */
+static bool overflows(const struct mf_tensor *tensor)
+{
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (tensor->dim[i] == 0)
+            return false;
+    return tensor->parameters == 0;
+}
+
 /* Whether type and shape say how many bytes the tensor has. */
 static bool usual_size(const struct mf_tensor *tensor)
 {
     struct mf_type_info info;
 
     return mf_type_find(tensor->type, &info) && info.block > 0 &&
+           !overflows(tensor) &&
            tensor->parameters <= PLACE_MAX && tensor->data.size <= PLACE_MAX &&
            tensor->parameters % info.block == 0 &&
            tensor->parameters / info.block * info.size == tensor->data.size;

@@ -188,7 +188,7 @@ assert verdict["valid"] == judged["valid"]
 assert verdict["errors"] == judged["errors"]
 assert verdict["warnings"] == judged["warnings"]
 # The command prints the worst ones first.
-key = lambda x: (x["id"], x["message"], x.get("offset") or 0)
+key = lambda x: (x["id"], x["message"], int(x.get("offset") or 0))
 assert sorted(map(key, verdict["findings"])) == sorted(map(key, judged["findings"]))
 for finding in verdict["findings"]:
     if "tensor" in finding:
