@@ -49,6 +49,17 @@ void mf_plan_places_of(struct mf_planner *planner,
  * batches: it needs room for one of them, the largest. */
 #define MF_PLAN_LOAN (1 + MF_PLAN_DEVICES)
 
+/* What the tensors take at these places. */
+struct mf_plan_placed {
+    bool done;
+    struct mf_plan_places places;
+    uint64_t weights[1 + MF_PLAN_DEVICES]; /* of each of mf_plan.device */
+    uint64_t loan; /* the largest tensor of those that are lent */
+};
+
+/* Those of the last plan, kept with the planner (planner.c). */
+struct mf_plan_placed *mf_planner_placed(struct mf_planner *planner);
+
 /* The devices that have the tensor: bits 1 << place in mf_plan.device, and
  * perhaps 1 << MF_PLAN_LOAN. */
 uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name);
@@ -63,7 +74,7 @@ bool mf_plan_compute_on(struct mf_planner *planner,
 uint64_t mf_plan_loan(struct mf_planner *planner,
                       const struct mf_plan_places *places, uint64_t tokens);
 
-/* Adds the size of each tensor to the weights of the devices that have it. */
+/* The weights of each device: the tensors that it has. */
 void mf_plan_weights(struct mf_planner *planner,
                      const struct mf_plan_places *places, struct mf_plan *plan);
 

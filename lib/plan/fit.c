@@ -293,9 +293,6 @@ enum mf_status mf_plan_fit(struct mf_model *model,
  * next, and the answer is one whose plan fits while that of the next step does
  * not. */
 
-/* llama.cpp counts cells in 32 bits. */
-#define CONTEXT_MAX UINT32_MAX
-
 struct search {
     const struct mf_fitting *fitting;
     struct mf_plan_options options;
@@ -382,7 +379,7 @@ enum mf_status mf_fit_longest(const struct mf_fitting *fitting,
         *out = MF_PLAN_UNKNOWN;
     if (status != MF_OK || fits != MF_FIT_YES)
         return status;
-    status = try(&search, CONTEXT_MAX / search.step, &fits);
+    status = try(&search, MF_PLAN_TOKENS_MAX / search.step, &fits);
     if (status == MF_OK && fits != MF_FIT_YES)
         status = narrow(&search);
     *out = search.low.steps * search.step;

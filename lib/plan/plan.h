@@ -14,6 +14,7 @@
  *     cache      keys and values; also the state of recurrent blocks
  *     graph      what lives while tokens are computed
  *     devices    weights, the output buffer, and what is where
+ *     contexts   those that curves are computed for
  *     fit        what fits into a given size: contexts, mixes, blocks
  *
  * What always holds:
@@ -125,6 +126,9 @@ void mf_plan_outline_close(struct mf_plan_outline *outline);
 
 /* Cells of a cache come in groups of so many. */
 #define MF_PLAN_CELLS 256
+
+/* llama.cpp counts tokens in 32 bits: the last multiple of the group. */
+#define MF_PLAN_TOKENS_MAX (UINT64_C(0x100000000) - MF_PLAN_CELLS)
 
 struct mf_plan_settings {
     uint64_t asked;   /* tokens, as in the options or the metadata */

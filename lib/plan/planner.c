@@ -6,6 +6,7 @@
  * number of 0 or below where there must be something makes no sense, and the
  * metadata that it comes from is kept as the reason.
  */
+#include "lib/plan/devices.h"
 #include "lib/plan/graph.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct mf_planner {
     struct mf_arch_run *rows;
     uint64_t blocks;
     struct mf_graph_kinds *kinds;
+    struct mf_plan_placed placed;
     uint64_t v_plain; /* of every block, without flash attention */
     /* Blocks that were asked for, from the first on, and what is known of them:
      * most models have few kinds. */
@@ -200,6 +202,11 @@ const struct mf_graph_kinds *mf_planner_kinds(struct mf_planner *planner)
 struct mf_arch_run *mf_planner_rows(struct mf_planner *planner)
 {
     return planner->rows;
+}
+
+struct mf_plan_placed *mf_planner_placed(struct mf_planner *planner)
+{
+    return &planner->placed;
 }
 
 bool mf_planner_is_known(const struct mf_planner *planner)

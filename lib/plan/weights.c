@@ -16,10 +16,10 @@
 enum where { MF_PART_OUTPUT, MF_PART_INPUT, MF_PART_FIRST, MF_PART_EVERY };
 
 static const struct {
-    const char *name;
+    struct mf_str name;
     enum where where;
 } parts[] = {
-#define PART(name, where) { name, MF_PART_##where },
+#define PART(name, where) { { name, sizeof(name) - 1 }, MF_PART_##where },
 #include "lib/plan/parts.def"
 };
 
@@ -68,7 +68,9 @@ static bool is_expert(struct mf_str name)
 static enum where part_of(struct mf_str name)
 {
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (mf_str_begins(name, parts[i].name))
+        if (name.size >= parts[i].name.size && name.size > 0 &&
+            name.at[0] == parts[i].name.at[0] &&
+            memcmp(name.at, parts[i].name.at, parts[i].name.size) == 0)
             return parts[i].where;
     return MF_PART_OUTPUT;
 }
@@ -161,25 +163,6 @@ uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name)
     return found;
 }
 
-uint64_t mf_plan_loan(struct mf_planner *planner,
-                      const struct mf_plan_places *places, uint64_t tokens)
-{
-    const struct mf_index *index = &mf_planner_model(planner)->index;
-    uint64_t most = 0;
-
-    if (tokens < MF_PLAN_LARGE_BATCH)
-        return 0;
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-        struct mf_str name = { record->name, record->name_size };
-
-        if (record->size > most &&
-            mf_plan_place(places, name) & PLACE(MF_PLAN_LOAN))
-            most = record->size;
-    }
-    return most;
-}
-
 /* One whose shape or type implies no size is not of 0 bytes, unless it has no
  * elements. */
 static bool has_size(struct mf_planner *planner, const struct mf_record *record)
@@ -194,23 +177,52 @@ static bool has_size(struct mf_planner *planner, const struct mf_record *record)
     return false;
 }
 
+static void add_tensor(struct mf_planner *planner,
+                       const struct mf_record *record,
+                       struct mf_plan_placed *out)
+{
+    uint32_t found = mf_plan_place(
+        &out->places, (struct mf_str){ record->name, record->name_size });
+    uint64_t size = has_size(planner, record) ? record->size : MF_PLAN_UNKNOWN;
+
+    for (size_t d = 0; d <= MF_PLAN_DEVICES; d++)
+        if (found & PLACE(d))
+            out->weights[d] = mf_plan_add(out->weights[d], size);
+    if (found & PLACE(MF_PLAN_LOAN) && record->size > out->loan)
+        out->loan = record->size;
+}
+
+/* A planner makes many plans with the same places: they are kept. */
+static const struct mf_plan_placed *
+place_all(struct mf_planner *planner, const struct mf_plan_places *places)
+{
+    const struct mf_index *index = &mf_planner_model(planner)->index;
+    struct mf_plan_placed *placed = mf_planner_placed(planner);
+
+    if (placed->done &&
+        memcmp(&placed->places, places, sizeof(*places)) == 0)
+        return placed;
+    memset(placed, 0, sizeof(*placed));
+    memcpy(&placed->places, places, sizeof(*places));
+    placed->done = true;
+    if (!mf_planner_model(planner)->info.has_tensors)
+        placed->weights[0] = MF_PLAN_UNKNOWN;
+    for (size_t i = 0; i < index->tensor_count; i++)
+        add_tensor(planner, &index->tensor[i], placed);
+    return placed;
+}
+
+uint64_t mf_plan_loan(struct mf_planner *planner,
+                      const struct mf_plan_places *places, uint64_t tokens)
+{
+    return tokens < MF_PLAN_LARGE_BATCH ? 0 : place_all(planner, places)->loan;
+}
+
 void mf_plan_weights(struct mf_planner *planner,
                      const struct mf_plan_places *places, struct mf_plan *plan)
 {
-    const struct mf_index *index = &mf_planner_model(planner)->index;
+    const struct mf_plan_placed *placed = place_all(planner, places);
 
-    if (!mf_planner_model(planner)->info.has_tensors)
-        plan->device[0].weights = MF_PLAN_UNKNOWN;
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-        uint32_t found = mf_plan_place(
-            places, (struct mf_str){ record->name, record->name_size });
-        uint64_t size =
-            has_size(planner, record) ? record->size : MF_PLAN_UNKNOWN;
-
-        for (size_t d = 0; d < plan->device_count; d++)
-            if (found & PLACE(d))
-                plan->device[d].weights =
-                    mf_plan_add(plan->device[d].weights, size);
-    }
+    for (size_t d = 0; d < plan->device_count; d++)
+        plan->device[d].weights = placed->weights[d];
 }

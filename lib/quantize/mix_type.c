@@ -270,6 +270,8 @@ static size_t find_pattern(const struct mf_mix *mix, struct mf_str name)
 static enum mf_type requested_type(const struct mf_mix *mix, struct mf_str name,
                                    size_t pattern)
 {
+    if (mix->embedding == MF_TYPE_UNKNOWN && mix->output == MF_TYPE_UNKNOWN)
+        return MF_TYPE_UNKNOWN;
     switch (part_named(name)) {
     case EMBEDDING:
         return pattern != MF_NOT_FOUND &&

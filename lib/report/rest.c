@@ -12,7 +12,6 @@
         (void)model, (void)options, (void)json;                                \
         return MF_OK;                                                          \
     }
-NOTHING(mf_report_plan)
 NOTHING(mf_report_data)
 NOTHING(mf_report_imatrix)
 

@@ -11,28 +11,19 @@
 #include "cli/output.h"
 #include "cli/report.h"
 
-#define CELLS 256 /* contexts are multiples of it */
-
-/* 256, then steps to the largest context of interest: the model's, or the
- * largest that was asked for. */
+/* To the largest context of interest: the model's, or the largest that was asked
+ * for. */
 static void choose_contexts(const struct plan_answer *answer,
                             struct picture *picture)
 {
-    uint64_t most = answer->plan[0].model_context, step;
+    uint64_t most = answer->plan[0].model_context;
 
     if (!amount_known(most))
-        most = CELLS;
+        most = 0;
     for (size_t i = 0; i < answer->count; i++)
         if (answer->plan[i].context > most)
             most = answer->plan[i].context;
-    step = most / (CURVE_POINTS - 2) / CELLS * CELLS;
-    step += step * (CURVE_POINTS - 2) < most ? CELLS : 0;
-    picture->context[picture->points++] = CELLS;
-    for (uint64_t at = step > CELLS ? step : 2 * CELLS;
-         at < most && picture->points < CURVE_POINTS - 1; at += step)
-        picture->context[picture->points++] = at;
-    if (most > CELLS)
-        picture->context[picture->points++] = most;
+    picture->points = mf_plan_contexts(most, picture->context);
 }
 
 /* Bytes of all that has a limit, or else of everything. */

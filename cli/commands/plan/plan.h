@@ -109,7 +109,7 @@ void zigllama_show(struct run *run, struct mf_model *model,
 
 /* ---- curves.c, plot.c ---- */
 
-#define CURVE_POINTS 34
+#define CURVE_POINTS MF_PLAN_POINTS
 #define CURVES_MAX   4 /* types of the cache */
 
 /* Bytes for each context, with one type of the cache. */
