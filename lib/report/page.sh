@@ -19,11 +19,7 @@ table() {
 folder=$(dirname "$0")/../../web/page
 page=$(mktemp "${TMPDIR:-/tmp}/modelfile-page.XXXXXX")
 trap 'rm -f "$page"' EXIT
-if [ -e "$folder/assemble.sh" ]; then
 sh "$folder/assemble.sh" >"$page"
-else
-printf '<!doctype html><script type="application/json" id="document">\n@DOCUMENT@\n</script>\n' >"$page"
-fi
 grep -qx '@DOCUMENT@' "$page"
 echo '#include "lib/report/document.h"'
 sed '/^@DOCUMENT@$/,$d' "$page" | table head

@@ -85,6 +85,8 @@ if TYPE_CHECKING:
         imatrix_coverage,
         merge_imatrix,
         quantize,
+        report,
+        report_document,
         verify,
     )
     from ._writer import Writer
@@ -111,7 +113,7 @@ _MODULES = {
     "_tensor": "Tensor Tensors",
     "_values": "Array Typed Value",
     "_work": "convert dequantize detect diff hash_file imatrix_coverage "
-    "merge_imatrix quantize verify",
+    "merge_imatrix quantize report report_document verify",
     "_writer": "Writer",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -196,6 +198,8 @@ __all__ = [
     "quantize",
     "quantize_array",
     "recover",
+    "report",
+    "report_document",
     "rules",
     "types",
     "verify",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
@@ -648,6 +649,120 @@ def verify(
             progress=report,
         )
     return Verification(out.follows, out.stated, tuple(keys), tuple(tensors))
+
+
+# ---- reports
+
+
+def _report(
+    models: Any, call: Any, progress: Any, env: dict[str, Any], **options: Any
+) -> None:
+    """Calls a function for a report with models of one environment."""
+    single = isinstance(models, (Model, str, bytes, os.PathLike))
+    several = [models] if single else list(models)
+    if not several:
+        raise ValueError("a report is about at least one model")
+    missing = env.pop("allow_missing")
+    shared = Env(**env)
+    how = sized(_abi.mf_report_options, **options)
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(_again(shared, each, missing)) for each in several]
+        rows = (ctypes.c_void_p * len(opened))(*(each.handle for each in opened))
+        shows = stack.enter_context(shown(progress, "report"))
+        call(shared, rows, len(opened), ctypes.byref(how), shows)
+
+
+def report(
+    models: Model | File | Iterable[Model | File],
+    target: File,
+    *,
+    data: bool = False,
+    compare: bool = True,
+    imatrix: File | None = None,
+    run: File | None = None,
+    fit: Size | None = None,
+    paths: bool = False,
+    replace: bool = False,
+    allow_missing: bool = False,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress | bool | None = None,
+) -> None:
+    """Writes a page in HTML about a model, or about several side by side.
+
+    data: reads all tensor data, for findings about it and histograms.  compare:
+    of several models, reads it to say how far they are apart.  imatrix: what it
+    covers.  run: a folder that --record of the command wrote, a heap profile, or
+    what it printed as JSON.  fit: the limit of memory that the page begins with.
+    paths: the page names the files.  replace: overwrites an existing file.
+
+    >>> import modelfile
+    >>> modelfile.report("fixtures/good-llama.gguf", "page.html")
+    """
+    name = path(target)
+
+    def call(env: Any, rows: Any, count: int, how: Any, shows: Any) -> None:
+        env.call(lib.mf_report, rows, count, name, how, progress=shows)
+
+    limit = size("max_memory", max_memory or 0)
+    _report(
+        models,
+        call,
+        progress,
+        {"threads": threads, "heap_limit": limit, "allow_missing": allow_missing},
+        data=data,
+        no_compare=not compare,
+        paths=paths,
+        replace=replace,
+        imatrix=_paths(imatrix),
+        recorded=_paths(run),
+        limit=size("fit", fit or 0),
+    )
+
+
+def report_document(
+    models: Model | File | Iterable[Model | File],
+    *,
+    data: bool = False,
+    compare: bool = True,
+    imatrix: File | None = None,
+    run: File | None = None,
+    paths: bool = False,
+    allow_missing: bool = False,
+    threads: int | None = None,
+    max_memory: Size | None = None,
+    progress: Progress | bool | None = None,
+) -> dict[str, Any]:
+    """What the page of report() draws, as docs/report.md describes it.
+
+    >>> import modelfile
+    >>> document = modelfile.report_document("fixtures/good-llama.gguf")
+    >>> document["models"][0]["verdict"]["valid"]
+    True
+    """
+    pieces: list[bytes] = []
+
+    def write(_user: Any, at: int, count: int) -> None:
+        pieces.append(ctypes.string_at(at, count))
+
+    def call(env: Any, rows: Any, count: int, how: Any, shows: Any) -> None:
+        put = env.guard(lib.mf_report_json.argtypes[3], write)
+        env.call(lib.mf_report_json, rows, count, how, put, None, progress=shows)
+
+    limit = size("max_memory", max_memory or 0)
+    _report(
+        models,
+        call,
+        progress,
+        {"threads": threads, "heap_limit": limit, "allow_missing": allow_missing},
+        data=data,
+        no_compare=not compare,
+        paths=paths,
+        imatrix=_paths(imatrix),
+        recorded=_paths(run),
+    )
+    document: dict[str, Any] = json.loads(b"".join(pieces))
+    return document
 
 
 # ---- files
