@@ -103,7 +103,7 @@ extern "C" {
 
 #define MF_VERSION_MAJOR  0
 #define MF_VERSION_MINOR  3
-#define MF_VERSION_PATCH  2
+#define MF_VERSION_PATCH  3
 #define MF_VERSION_STRING "0.3.3"
 
 #if defined(__GNUC__)
