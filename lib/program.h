@@ -242,6 +242,9 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
  * letter, some seconds for others. */
 #define MF_PATTERNS_MAX 4096
 
+/* "none", "all", "part", "unused", "mismatch", "no_tensor" */
+const char *mf_cover_name(enum mf_imatrix_cover cover);
+
 /* ---- Metadata keys --------------------------------------------------------
  */
 

@@ -13,7 +13,6 @@
         return MF_OK;                                                          \
     }
 NOTHING(mf_report_data)
-NOTHING(mf_report_imatrix)
 
 __attribute__((weak)) enum mf_status
 mf_report_pair(struct mf_model *const *models, size_t a, size_t b,
