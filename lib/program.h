@@ -242,6 +242,9 @@ enum mf_status mf_missing_refuse(const struct mf_model *model);
  * letter, some seconds for others. */
 #define MF_PATTERNS_MAX 4096
 
+/* "none", "all", "part", "unused", "mismatch", "no_tensor" */
+const char *mf_cover_name(enum mf_imatrix_cover cover);
+
 /* ---- Metadata keys --------------------------------------------------------
  */
 
@@ -323,8 +326,9 @@ bool mf_model_names_architecture(const struct mf_model *model);
 /* Types that the cache of a plan can have: index from 0 until NULL. */
 const char *mf_plan_cache_type(size_t index);
 
-/* Contexts to compute memory for, up to the most tokens that matter: rising, the
- * first one 256.  Returns how many there are. */
+/* Contexts to compute memory for: rising, from 256 to the most tokens that
+ * matter; that alone if it is less, and 256 if it is 0.  Returns how many there
+ * are. */
 #define MF_PLAN_POINTS 56
 size_t mf_plan_contexts(uint64_t most, uint64_t out[MF_PLAN_POINTS]);
 

@@ -10,10 +10,22 @@
  */
 #include <string.h>
 
+#include "lib/program.h"
 #include "lib/quantize/mix.h"
 
 /* Values of an old matrix that are compared at once. */
 #define PIECE 1024
+
+const char *mf_cover_name(enum mf_imatrix_cover cover)
+{
+    static const char *const names[MF_COVER_COUNT] = {
+        [MF_COVER_NONE] = "none",         [MF_COVER_ALL] = "all",
+        [MF_COVER_PART] = "part",         [MF_COVER_UNUSED] = "unused",
+        [MF_COVER_MISMATCH] = "mismatch", [MF_COVER_NO_TENSOR] = "no_tensor",
+    };
+
+    return names[cover];
+}
 
 struct covering {
     struct mf_env *env;

@@ -290,6 +290,17 @@ static void find_weights(struct mf_draft *draft,
             draft->tensor[i].weights = draft->tensor[i].name;
 }
 
+/* A dry run plans the file that can be made: a mix that is refused without a
+ * matrix has the types that it gives with one. */
+static bool counts_as_weighted(const struct mf_mix *mix,
+                               const struct mf_imatrix *imatrix)
+{
+    struct mf_mix_info info;
+
+    return imatrix ||
+           (mix->dry_run && mf_mix_at(mix->row, &info) && info.needs_imatrix);
+}
+
 /* Everything but the types.  facts: the metadata as GGUF has it. */
 static enum mf_status prepare(struct mf_mix *mix,
                               struct mf_draft *const *drafts, size_t count,
@@ -312,7 +323,8 @@ static enum mf_status prepare(struct mf_mix *mix,
         return mix->env->error.status;
     /* Before pruning: llama-quantize, too, uses the counts of the whole model.
      */
-    if (mf_mix_read_facts(mix, facts, imatrix != NULL) != MF_OK)
+    if (mf_mix_read_facts(mix, facts, counts_as_weighted(mix, imatrix)) !=
+        MF_OK)
         return facts->env->error.status;
     if (options->prune_count > 0 &&
         mf_prune(drafts, count, facts, options->prune, options->prune_count) !=
@@ -353,10 +365,11 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
     size_t found;
 
     assert(count > 0);
-    if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
-        prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
+    if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK)
         return drafts[0]->env->error.status;
     mix.dry_run = dry_run;
+    if (prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
+        return drafts[0]->env->error.status;
     found = count_weighted(drafts, count);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++) {

@@ -13,17 +13,6 @@
         return MF_OK;                                                          \
     }
 NOTHING(mf_report_data)
-NOTHING(mf_report_imatrix)
-
-__attribute__((weak)) enum mf_status
-mf_report_pair(struct mf_model *const *models, size_t a, size_t b,
-               const struct mf_report_options *options,
-               struct mf_json_out *json)
-{
-    (void)models, (void)a, (void)b, (void)options;
-    mf_json_null(json);
-    return MF_OK;
-}
 
 __attribute__((weak)) enum mf_status
 mf_report_recorded(struct mf_env *env, const struct mf_report_options *options,

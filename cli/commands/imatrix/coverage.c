@@ -9,6 +9,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/report.h"
+#include "lib/program.h"
 
 static struct {
     bool gaps;
@@ -21,19 +22,13 @@ static const struct option table[] = {
     { 0 },
 };
 
-static const char *const words[] = {
-    [MF_COVER_NONE] = "none",         [MF_COVER_ALL] = "all",
-    [MF_COVER_PART] = "part",         [MF_COVER_UNUSED] = "unused",
-    [MF_COVER_MISMATCH] = "mismatch", [MF_COVER_NO_TENSOR] = "no_tensor",
-};
-
 /* ---- a tensor ---- */
 
 static void tensor_json(struct run *run, const struct mf_imatrix_tensor *tensor)
 {
     mf_json_begin(&run->json, '{');
     json_str(run, "name", tensor->name);
-    json_text(run, "cover", words[tensor->cover]);
+    json_text(run, "cover", mf_cover_name(tensor->cover));
     if (tensor->cover != MF_COVER_NO_TENSOR) {
         json_number(run, "columns", tensor->columns);
         json_number(run, "experts", tensor->experts);
@@ -77,7 +72,7 @@ static void tensor_text(struct run *run, const struct mf_imatrix_tensor *tensor)
     out_column(out, tensor->name, 40, false);
     out_format(out, " %-9s",
                tensor->cover == MF_COVER_NO_TENSOR ? "no tensor"
-                                                   : words[tensor->cover]);
+                                                   : mf_cover_name(tensor->cover));
     if (tensor->cover == MF_COVER_NO_TENSOR) {
         out_text(out, "\n");
         return;
