@@ -24,11 +24,3 @@ mf_report_pair(struct mf_model *const *models, size_t a, size_t b,
     mf_json_null(json);
     return MF_OK;
 }
-
-__attribute__((weak)) enum mf_status
-mf_report_recorded(struct mf_env *env, const struct mf_report_options *options,
-                   struct mf_json_out *json)
-{
-    (void)env, (void)options, (void)json;
-    return MF_OK;
-}
