@@ -119,13 +119,20 @@ check_empty "the report has the totals" compare answer "$dir/plain"
 
 # ---- anything else ----
 
-# Quoted as an error of the command, with the file.
-check "a model is not a record" \
-    expect 3 "$model" report "$model" --json --run "$model"
+# refused PATH TEXT: with the path before the text.
+refused() {
+    ends 3 report "$model" --quiet --json --run "$1" && grep -F "$1: $2" "$dir/err"
+}
+check "a model is not a record" refused "$model" "at 0x0: "
 mkdir "$dir/empty"
-check "nor is an empty folder" \
-    expect 3 "not a record" report "$model" --json --run "$dir/empty"
-check "nor what does not exist" \
-    expect 3 "cannot be opened" report "$model" --json --run "$dir/none"
+check "nor is an empty folder" refused "$dir/empty" "not a record"
+check "nor what does not exist" refused "$dir/none" "cannot be opened"
+wrong_line() {
+    sed -i '2s/,/,x/' "$dir/elsewhere/memory.csv"
+    ends 3 report "$model" --quiet --json --run "$dir/elsewhere" &&
+        grep -F "$dir/elsewhere/memory.csv: at 0x4e: line 2: peak_rss_bytes" \
+            "$dir/err"
+}
+check "a line that is wrong has its place" wrong_line
 
 finish
