@@ -83,6 +83,12 @@ static enum mf_status show_json(struct run *run, struct mf_model **models,
     return mf_report_json(models, count, how, document_put, &run->json);
 }
 
+/* The output is in the message. */
+static const char *file_at_fault(const struct mf_error *error)
+{
+    return error->status != MF_ERR_OUTPUT && *error->path ? error->path : NULL;
+}
+
 static void show(struct run *run, struct mf_model **models, size_t count,
                  const char *path)
 {
@@ -101,7 +107,7 @@ static void show(struct run *run, struct mf_model **models, size_t count,
                                 : mf_report(models, count, path, &how);
 
     if (status != MF_OK)
-        report_failure(run, NULL); /* the message has the file */
+        report_failure(run, file_at_fault(mf_env_error(run->env)));
     else if (!run->options->json)
         report_done(run, path, "was written");
 }

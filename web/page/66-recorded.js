@@ -89,15 +89,20 @@ function sampleChart(given) {
 function heapSites(given) {
     if (!has(given.heap)) return [];
     const heap = object(given.heap), sites = list(heap.sites).map(object);
+    const frames = list(heap.frames), per = member(PER_SECOND, heap.unit);
+    const calls = (site) => list(site.stack).map((each) => frames[each])
+        .filter((each) => typeof each === "string");
     const size = (site) => exact(site.at_peak) ?? exact(site.bytes) ?? 0;
     const order = sites.map((_, i) => i).sort((a, b) => compare(size(sites[b]), size(sites[a])));
     const peak = Number(exact(heap.peak) ?? 0) || Number(order.length ? size(sites[order[0]]) : 1) || 1;
 
     return [el("h3", null, "Heap"), facts([
-        ["Peak", bytesNode(exact(heap.peak))], ["At", has(heap.at) && `${numberText(statistic(heap.at))} s`],
+        ["Peak", bytesNode(exact(heap.peak))],
+        ["At", has(heap.at) && (per ? `${numberText(statistic(heap.at) / per)} s`
+            : `${numberText(statistic(heap.at))} ${cut(string(heap.unit) ?? "", 10)}`)],
         ["Total", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))]]),
         sites.length > 0 && flames(sites.map((site) => ({ size: Number(size(site)),
-            stack: list(site.stack).filter((each) => typeof each === "string") }))),
+            stack: calls(site) }))),
         sites.length > 0 && tableOf("Where memory was allocated, by bytes at the peak",
             [{ label: "At the peak", number: true }, { label: "", class: "bars" },
              { label: "In all", number: true }, { label: "Blocks", number: true },
@@ -106,7 +111,7 @@ function heapSites(given) {
 
                 return [bytesNode(exact(site.at_peak)), bar(Number(size(site)) / peak),
                         bytesNode(exact(site.bytes)), countNode(exact(site.blocks)),
-                        stackNode(list(site.stack).filter((each) => typeof each === "string"))];
+                        stackNode(calls(site))];
             }, 25)];
 }
 
