@@ -163,7 +163,7 @@ FUZZ_adapter := adapter adapter_config
 FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan watch full
+ROOMS    := base lanes io json profile rows yaml template model arch vocab folder check draft codec read derive hf hf/encode hf/tokenizer hf/card lora hf/hub hf/restore write compare quantize verify plan report watch full
 # Codecs, and loops over the bytes of tensors, are compiled once for each
 # instruction set.
 CODECS   := $(wildcard lib/quant/*.c)

@@ -2,6 +2,9 @@
  *
  * report.c - the whole document, section by section
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "lib/report/report.h"
 
 void mf_report_number(struct mf_json_out *json, uint64_t number)
