@@ -831,6 +831,42 @@ MF_API enum mf_status mf_tensor_stats(struct mf_model *model,
                                       const size_t *index, size_t count,
                                       struct mf_tensor_stats *out);
 
+/* The numbers of a tensor by sign and exponent. Magnitudes from 2^(first + i)
+ * on and below 2^(first + i + 1) are counted in entry i: of numbers below zero
+ * in negative, above zero in positive. The first and the last entry are not
+ * both zero; subnormal numbers have exponents of their own, down to -149 of f32
+ * and -1074 of f64. stats has what is in no entry: zeros, NaN and infinite
+ * values.
+ *
+ * A row is numbers that are adjacent along the contiguous dimension, and a
+ * scalar is one. 0 and -0 are equal, NaN is equal to nothing. */
+struct mf_tensor_histogram {
+    struct mf_tensor_stats stats;
+    int first;
+    size_t bins; /* entries of both; 0 if no number is finite and not zero */
+    const uint64_t *negative, *positive;
+    uint64_t rows;
+    uint64_t zero_rows;     /* all numbers are zero */
+    uint64_t constant_rows; /* all numbers are equal, and not zero */
+    /* The least power of two that is at least six standard deviations, and how
+     * many finite numbers have a magnitude of at least that, exactly. 0 of both
+     * if all numbers are equal; infinite if no double is as large. */
+    double beyond;
+    uint64_t outliers;
+    uint64_t room[4];
+};
+
+/* Computes what mf_tensor_stats does, and histograms, from one pass over the
+ * data, and calls each in the order of index: number i is for tensor index[i].
+ * The histogram lives until each returns. If a file's status has changed
+ * meanwhile, all tensors are measured and passed on again, from number 0 on:
+ * the last call for a number counts. */
+MF_API enum mf_status
+mf_tensor_histograms(struct mf_model *model, const size_t *index, size_t count,
+                     void (*each)(void *user, size_t number,
+                                  const struct mf_tensor_histogram *histogram),
+                     void *user);
+
 /* ---- Reading ------------------------------------------------------------- */
 
 /* What elements become. */
@@ -2345,12 +2381,12 @@ MF_API enum mf_status mf_plan_fit(struct mf_model *model,
 /* All zero is the default. */
 struct mf_report_options {
     size_t size; /* of this struct: see above */
-    bool data; /* read all tensor data: findings about it, and histograms */
+    bool data;   /* read all tensor data: findings about it, and histograms */
     bool no_compare; /* of several models, do not read tensor data to compare
                         them, and verify none */
-    bool paths;   /* the document names the files; it does not otherwise */
-    bool json;    /* write the document alone, without the page */
-    bool replace; /* overwrite an existing file */
+    bool paths;      /* the document names the files; it does not otherwise */
+    bool json;       /* write the document alone, without the page */
+    bool replace;    /* overwrite an existing file */
     const char *imatrix; /* of the models: what it covers, and for verifying */
     /* A folder of the command's option --record, a heap profile of --dhat, or
      * JSON that it printed; NULL: none. */

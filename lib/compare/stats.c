@@ -2,35 +2,24 @@
  *
  * stats.c - statistics of tensors' numbers
  *
- * Integers are summed up exactly, doubles as doubles, and all others as the
- * floats that they decode to.  Tensors are cut into pieces of fixed size; a
- * thread sums up a piece in order, and the pieces' sums are joined in order:
- * the result is the same for any number of threads, as in diff_values.c.
+ * Tensors are cut into pieces of fixed size; a thread sums up a piece in order,
+ * and the pieces' sums are joined in order: the result is the same for any
+ * number of threads, as in diff_values.c.
  */
-#include <math.h>
-#include <string.h>
-
+#include "lib/compare/stats.h"
 #include "lib/base/little.h"
 #include "lib/base/timings.h"
-#include "lib/compare/moments.h"
-#include "lib/compare/wide.h"
+#include "lib/compare/sums.h"
 #include "lib/model/steady.h"
 #include "lib/write/convert.h"
 
 #define PIECE  ((size_t)512 * 1024)
 #define PIECES 256
 
-/* Of one type: either the integers or the moments have numbers. */
-struct sums {
-    struct mf_integers integers;
-    struct mf_moments moments;
-};
-
-#define NO_SUMS                                                                \
-    (struct sums)                                                              \
-    {                                                                          \
-        .moments = MF_MOMENTS_NONE                                             \
-    }
+/* Counters of all pieces in work: a few of f64, which has 2098 exponents of
+ * either sign, and enough of all others. */
+#define COUNTERS       ((size_t)128 * 1024)
+#define COUNTERS_SHARE 8 /* of the memory that is left */
 
 struct piece {
     const struct mf_record *record;
@@ -38,7 +27,7 @@ struct piece {
     uint64_t at, size;
     bool last; /* of the tensor */
     struct mf_recoding recoding;
-    struct sums sums;
+    struct mf_sums sums;
 };
 
 struct measurement {
@@ -47,10 +36,15 @@ struct measurement {
     const struct mf_isa *isa;
     struct piece *piece;
     size_t count, room;
-    /* Of the last tensor that was begun, and its number. */
-    struct sums sums;
-    size_t number;
-    struct mf_tensor_stats *out;
+    struct mf_sums sums; /* of the last tensor that was begun */
+    /* Of histograms, or NULL: its counters, then those of the pieces. */
+    uint64_t *counter;
+    size_t widest;                  /* counters of the tensor with the most */
+    size_t counters, counters_used; /* of the pieces */
+    struct mf_tensor_stats *out;    /* or: */
+    void (*each)(void *user, size_t number,
+                 const struct mf_tensor_histogram *histogram);
+    void *user;
 };
 
 /* The rows in the buffer, of which the first is row `row`. */
@@ -59,25 +53,23 @@ static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
                                size_t rows)
 {
     const struct mf_recoding *recoding = &piece->recoding;
-    size_t numbers = mf_recoding_numbers(recoding, row, rows);
-    const uint8_t *bytes = worker->buffer;
-    void *floats = NULL;
+    struct mf_numbers numbers = { .bytes = worker->buffer,
+                                  .type = recoding->from,
+                                  .count = mf_recoding_numbers(recoding, row,
+                                                               rows) };
     struct mf_timed timed;
 
     if (!mf_type_is_integer(recoding->from) && recoding->from != MF_TYPE_F64) {
-        floats =
+        void *floats =
             mf_recode(&worker->env, recoding, worker->buffer, rows, row, NULL);
+
         if (!floats)
             return worker->env.error.status;
-        mf_order_floats(floats, numbers);
+        mf_order_floats(floats, numbers.count);
+        numbers.floats = floats;
     }
     timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-    if (floats)
-        mf_moments_floats(&piece->sums.moments, batch, floats, numbers);
-    else if (recoding->from == MF_TYPE_F64)
-        mf_moments_doubles(&piece->sums.moments, batch, bytes, numbers);
-    else
-        mf_integers_add(&piece->sums.integers, recoding->from, bytes, numbers);
+    mf_sums_add(&piece->sums, batch, &numbers);
     mf_timed_end(&worker->env, timed);
     return MF_OK;
 }
@@ -96,7 +88,6 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     struct mf_moments_batch batch = { .count = 0 };
 
     mf_worker_at(worker, piece->record->name);
-    piece->sums = NO_SUMS;
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);
         uint64_t row = (piece->at + done) / recoding->in;
@@ -119,96 +110,26 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-static void join_sums(struct sums *sums, const struct sums *more)
+/* The status is that of the env: each may call it. */
+static enum mf_status join_piece(struct measurement *measurement,
+                                 const struct piece *piece)
 {
-    mf_integers_join(&sums->integers, &more->integers);
-    mf_moments_join(&sums->moments, &more->moments);
-}
+    struct mf_sums *sums = &measurement->sums;
+    struct mf_tensor_histogram result;
 
-/* ---- results ---- */
-
-/* The type of numbers in which the statistics of a tensor are exact. */
-static enum mf_value_type kind_of(enum mf_type type)
-{
-    if (mf_type_is_integer(type))
-        return mf_type_is_signed(type) ? MF_VALUE_I64 : MF_VALUE_U64;
-    return type == MF_TYPE_F64 ? MF_VALUE_F64 : MF_VALUE_F32;
-}
-
-/* An integer of either kind, as mf_integer_at gives it. */
-static union mf_number integer_number(uint64_t integer, bool is_signed)
-{
-    union mf_number number = { .u64 = integer };
-
-    if (is_signed)
-        memcpy(&number.i64, &integer, sizeof(number.i64));
-    return number;
-}
-
-static double number_double(union mf_number number, bool is_signed)
-{
-    return is_signed ? (double)number.i64 : (double)number.u64;
-}
-
-static void finish_integers(const struct mf_integers *sums, enum mf_type type,
-                            struct mf_tensor_stats *out)
-{
-    bool is_signed = mf_type_is_signed(type);
-
-    out->count = sums->count;
-    out->zeros = sums->zeros;
-    out->least = integer_number(mf_integers_min(sums, type), is_signed);
-    out->greatest = integer_number(mf_integers_max(sums, type), is_signed);
-    out->min = number_double(out->least, is_signed);
-    out->max = number_double(out->greatest, is_signed);
-    if (sums->count == 0)
-        return;
-    out->mean = mf_integers_mean(sums);
-    out->std = mf_integers_deviation(sums);
-    out->l2 = mf_integers_norm(sums);
-}
-
-static void finish_floats(const struct mf_moments *moments,
-                          struct mf_tensor_stats *out)
-{
-    out->count = moments->count;
-    out->zeros = moments->zeros;
-    out->nans = moments->nans;
-    out->infinities = moments->infinities;
-    if (moments->count == 0)
-        return;
-    out->min = out->least.f64 = moments->min;
-    out->max = out->greatest.f64 = moments->max;
-    out->mean = mf_moments_mean(moments);
-    out->std = mf_moments_deviation(moments);
-    out->l2 = mf_moments_norm(moments);
-}
-
-/* Puts the sums of a tensor into its result, and begins another one. */
-static void finish(struct measurement *measurement,
-                   const struct mf_record *record)
-{
-    struct mf_tensor_stats *out = &measurement->out[measurement->number];
-    enum mf_type type = record->type;
-
-    if (mf_type_is_integer(type))
-        finish_integers(&measurement->sums.integers, type, out);
-    else
-        finish_floats(&measurement->sums.moments, out);
-}
-
-static void join_piece(struct measurement *measurement,
-                       const struct piece *piece)
-{
-    struct sums *sums = &measurement->sums;
-
-    if (piece->at == 0) {
-        measurement->number = piece->number;
-        *sums = NO_SUMS;
+    if (piece->at == 0)
+        *sums = mf_sums_from(piece->recoding.from, measurement->counter,
+                             piece->sums.rows.columns, 0);
+    mf_sums_join(sums, &piece->sums);
+    if (!piece->last)
+        return MF_OK;
+    mf_sums_finish(sums, &result);
+    if (!measurement->each) {
+        measurement->out[piece->number] = result.stats;
+        return MF_OK;
     }
-    join_sums(sums, &piece->sums);
-    if (piece->last)
-        finish(measurement, piece->record);
+    measurement->each(measurement->user, piece->number, &result);
+    return measurement->model->env->error.status;
 }
 
 /* Pieces of a compressed tensor are unpacked one after the other. */
@@ -228,67 +149,96 @@ static enum mf_status run(struct measurement *measurement)
                                              follows, measurement, count);
 
     measurement->count = 0;
+    measurement->counters_used = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        join_piece(measurement, &measurement->piece[i]);
+        status = join_piece(measurement, &measurement->piece[i]);
     return status;
 }
 
-/* How the tensor is decoded; false after mf_fail. */
-static bool decoding_of(const struct measurement *measurement,
-                        const struct mf_record *record, struct mf_recoding *out)
+/* Numbers of a row of the tensor, which need not be one of the recoding. */
+static uint64_t columns_of(const struct mf_model *model,
+                           const struct mf_record *record)
 {
-    const struct mf_model *model = measurement->model;
-    uint64_t in, floats;
+    uint64_t columns = 1;
 
-    if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN) {
-        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry, "tensor '%s' %s",
-                mf_record_name(record).text,
-                record->type == MF_TYPE_UNKNOWN ? "has an unknown type"
-                                                : "is damaged");
-        return false;
-    }
-    if (!mf_numbers_recoding(model, measurement->isa, record, out))
-        return false;
-    if (record->size > 0 && /* as aprender's scalars may not be */
-        (!mf_recoding_sizes(out, &in, &floats) ||
-         in + out->prefix != record->size)) {
-        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                "tensor '%s': its size, %" PRIu64
-                " bytes, does not match its shape",
-                mf_record_name(record).text, record->size);
-        return false;
-    }
-    return true;
+    if (record->rank > 0)
+        columns = record->dim[model->info.fastest_first ? 0 : record->rank - 1];
+    return columns > 0 ? columns : 1;
+}
+
+/* Counters of one tensor, and likewise of a piece. */
+static size_t counters_of(const struct mf_record *record)
+{
+    return mf_bins_count(mf_exponents_of((enum mf_type)record->type));
+}
+
+/* Adds a piece of a tensor; first runs those before where there is no room. */
+static enum mf_status add_piece(struct measurement *measurement,
+                                const struct piece *piece)
+{
+    const struct mf_record *record = piece->record;
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t counters = measurement->counter ? counters_of(record) : 0;
+    struct piece *added;
+    uint64_t *bins = NULL;
+
+    if ((measurement->count == measurement->room ||
+         measurement->counters - measurement->counters_used < counters) &&
+        run(measurement) != MF_OK)
+        return measurement->model->env->error.status;
+    added = &measurement->piece[measurement->count++];
+    if (measurement->counter)
+        bins = measurement->counter + measurement->widest +
+               measurement->counters_used;
+    measurement->counters_used += counters;
+    *added = *piece;
+    added->sums = mf_sums_from((enum mf_type)record->type, bins,
+                               columns_of(measurement->model, record),
+                               piece->at / recoding->in * recoding->columns);
+    return MF_OK;
 }
 
 static enum mf_status add_pieces(struct measurement *measurement,
                                  const struct mf_record *record, size_t number)
 {
-    struct mf_recoding recoding;
-    uint64_t size;
+    struct piece piece = { .record = record, .number = number };
+    uint64_t size = 0;
     size_t most;
 
-    if (!decoding_of(measurement, record, &recoding))
+    if (!mf_stats_decoding(measurement->model, measurement->isa, record,
+                           &piece.recoding))
         return measurement->model->env->error.status;
-    if (record->size == 0)
-        return MF_OK;
-    size = record->size - recoding.prefix;
-    most =
-        recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
-    for (uint64_t at = 0, some; at < size; at += some) {
-        some = mf_next_part(measurement->model->env, size - at, most);
-        if (some == 0 || (measurement->count == measurement->room &&
-                          run(measurement) != MF_OK))
+    most = piece.recoding.in;
+    if (most < PIECE)
+        most = PIECE / most * most;
+    if (record->size > 0)
+        size = record->size - piece.recoding.prefix;
+    do { /* once for a tensor without numbers */
+        piece.size = size - piece.at < most ? size - piece.at : most;
+        piece.last = piece.size == size - piece.at;
+        if (add_piece(measurement, &piece) != MF_OK)
             return measurement->model->env->error.status;
-        measurement->piece[measurement->count++] = (struct piece){
-            .record = record,
-            .number = number,
-            .at = at,
-            .size = some,
-            .last = some == size - at,
-            .recoding = recoding,
-        };
-    }
+        piece.at += piece.size;
+    } while (!piece.last);
+    return MF_OK;
+}
+
+/* For histograms of which the widest has `widest` counters. */
+static enum mf_status take_counters(struct measurement *measurement,
+                                    size_t widest)
+{
+    struct mf_env *env = measurement->model->env;
+    struct mf_chunk_size size;
+
+    if (widest == 0)
+        return MF_OK;
+    size = mf_chunk_size(env, 2 * widest, COUNTERS, sizeof(uint64_t),
+                         COUNTERS_SHARE);
+    measurement->counter = mf_chunk_alloc(env, &size, sizeof(uint64_t));
+    if (!measurement->counter)
+        return env->error.status;
+    measurement->widest = widest;
+    measurement->counters = size.now - widest;
     return MF_OK;
 }
 
@@ -298,22 +248,25 @@ static enum mf_status prepare(struct measurement *measurement,
 {
     struct mf_env *env = measurement->model->env;
     uint64_t work = 0;
-    size_t least = 0;
+    size_t least = 0, widest = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct mf_record *record =
             &measurement->model->index.tensor[index[i]];
         struct mf_recoding recoding;
 
-        if (!decoding_of(measurement, record, &recoding))
+        if (!mf_stats_decoding(measurement->model, measurement->isa, record,
+                               &recoding))
             return env->error.status;
         work += record->size;
         if (mf_recoding_need(&recoding) > least)
             least = mf_recoding_need(&recoding);
+        if (measurement->each && counters_of(record) > widest)
+            widest = counters_of(record);
     }
     measurement->piece = mf_chunk_table(
         env, PIECES, sizeof(*measurement->piece), &measurement->room);
-    if (!measurement->piece)
+    if (!measurement->piece || take_counters(measurement, widest) != MF_OK)
         return env->error.status;
     return mf_crew_init(&measurement->crew, env, work, UINT64_MAX, least);
 }
@@ -324,23 +277,47 @@ static enum mf_status measure(struct measurement *measurement,
     const struct mf_record *tensor = measurement->model->index.tensor;
     enum mf_status status = MF_OK;
 
-    for (size_t i = 0; i < count && status == MF_OK; i++) {
-        measurement->out[i] =
-            (struct mf_tensor_stats){ .kind = kind_of(tensor[index[i]].type) };
+    for (size_t i = 0; i < count && status == MF_OK; i++)
         status = add_pieces(measurement, &tensor[index[i]], i);
-    }
     return status == MF_OK ? run(measurement) : status;
 }
 
-/* What keeps all tensors from being measured. */
-static enum mf_status begin(struct measurement *measurement)
+static void release(struct measurement *measurement)
+{
+    struct mf_env *env = measurement->model->env;
+    mf_release(env, measurement->piece,
+               measurement->room * sizeof(*measurement->piece));
+    mf_release(env, measurement->counter,
+               (measurement->widest + measurement->counters) *
+                   sizeof(uint64_t));
+    mf_crew_release(&measurement->crew);
+}
+
+static enum mf_status measure_all(struct measurement *measurement,
+                                  const size_t *index, size_t count)
 {
     struct mf_model *model = measurement->model;
+    struct mf_env *env = model->env;
+    struct mf_timed timed;
+    enum mf_status status;
 
-    if (mf_table_refuse(model) != MF_OK)
-        return model->env->error.status;
-    measurement->isa = mf_isa_choose(model->env);
-    return measurement->isa ? MF_OK : model->env->error.status;
+    mf_clear_error(env);
+    for (size_t i = 0; i < count; i++)
+        if (index[i] >= model->index.tensor_count)
+            return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                           "tensor index %zu is out of range", index[i]);
+    measurement->isa = mf_stats_isa(model);
+    if (!measurement->isa)
+        return env->error.status;
+    timed = mf_timed_begin(env, MF_PHASE_REST);
+    status = prepare(measurement, index, count);
+    for (unsigned round = 0;
+         status == MF_OK && mf_steady_next(env, &model, 1, &round);)
+        status = measure(measurement, index, count);
+    status = env->error.status;
+    release(measurement);
+    mf_timed_end(env, timed);
+    return status;
 }
 
 enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
@@ -351,65 +328,23 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     MF_NEED(model->env, out || count == 0);
 
     struct measurement measurement = { .model = model, .out = out };
-    struct mf_env *env = model->env;
-    struct mf_timed timed;
-    enum mf_status status;
 
-    mf_clear_error(env);
-    for (size_t i = 0; i < count; i++)
-        if (index[i] >= model->index.tensor_count)
-            return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "tensor index %zu is out of range", index[i]);
-    if (begin(&measurement) != MF_OK)
-        return env->error.status;
-    timed = mf_timed_begin(env, MF_PHASE_REST);
-    status = prepare(&measurement, index, count);
-    for (unsigned round = 0;
-         status == MF_OK && mf_steady_next(env, &model, 1, &round);)
-        status = measure(&measurement, index, count);
-    status = env->error.status;
-    mf_release(env, measurement.piece,
-               measurement.room * sizeof(*measurement.piece));
-    mf_crew_release(&measurement.crew);
-    mf_timed_end(env, timed);
-    return status;
+    return measure_all(&measurement, index, count);
 }
 
-/* A reason, for "'name' is not read: ...". */
-static void miss(const struct measurement *measurement, size_t index)
+enum mf_status
+mf_tensor_histograms(struct mf_model *model, const size_t *index, size_t count,
+                     void (*each)(void *user, size_t number,
+                                  const struct mf_tensor_histogram *histogram),
+                     void *user)
 {
-    struct mf_model *model = measurement->model;
-    const struct mf_record *record = &model->index.tensor[index];
-    enum mf_type type = (enum mf_type)record->type;
-    struct mf_error error = model->env->error;
-    struct mf_tensor tensor;
-    const char *reason = error.message;
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, index || count == 0);
+    MF_NEED(model->env, each);
 
-    mf_clear_error(model->env);
-    mf_tensor_at(model, index, &tensor);
-    if (record->flags & MF_TENSOR_DAMAGED)
-        reason = "its data is damaged";
-    else if (type == MF_TYPE_UNKNOWN ||
-             (type != MF_TYPE_BOOL &&
-              !mf_env_codec(model->env, measurement->isa, type)))
-        reason = tensor.type;
-    mf_index_miss(&model->index, record->shard, tensor.name, "%s", reason);
-}
+    struct measurement measurement = { .model = model,
+                                       .each = each,
+                                       .user = user };
 
-enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits)
-{
-    struct measurement measurement = { .model = model };
-    struct mf_index *index = &model->index;
-    struct mf_recoding recoding;
-
-    mf_clear_error(model->env);
-    if (begin(&measurement) != MF_OK)
-        return model->env->error.status;
-    for (size_t i = 0; i < index->tensor_count && index->status == MF_OK; i++) {
-        fits[i] = decoding_of(&measurement, &index->tensor[i], &recoding);
-        if (!fits[i])
-            miss(&measurement, i);
-    }
-    model->info.missing_count = index->missing.count;
-    return index->status;
+    return measure_all(&measurement, index, count);
 }

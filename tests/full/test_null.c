@@ -773,6 +773,23 @@ static void null_mf_tensor_sort(void)
     mf_tensor_sort(model, MF_ORDER_SIZE, NULL, 1);
 }
 
+static void on_histogram(void *user, size_t number,
+                         const struct mf_tensor_histogram *histogram)
+{
+    (void)user;
+    (void)number;
+    (void)histogram;
+}
+
+static void null_mf_tensor_histograms(void)
+{
+    refused(mf_tensor_histograms(NULL, &index, 1, on_histogram, NULL));
+    named("index", mf_tensor_histograms(model, NULL, 1, on_histogram, NULL));
+    named("each", mf_tensor_histograms(model, &index, 1, NULL, NULL));
+    assert_int_equal(mf_tensor_histograms(model, NULL, 0, on_histogram, NULL),
+                     MF_OK);
+}
+
 static void null_mf_tensor_stats(void)
 {
     refused(mf_tensor_stats(NULL, &index, 1, &stats));
@@ -1125,6 +1142,7 @@ static const struct {
     { "mf_tensor_bytes", null_mf_tensor_bytes },
     { "mf_tensor_export", null_mf_tensor_export },
     { "mf_tensor_find", null_mf_tensor_find },
+    { "mf_tensor_histograms", null_mf_tensor_histograms },
     { "mf_tensor_place", null_mf_tensor_place },
     { "mf_tensor_read", null_mf_tensor_read },
     { "mf_tensor_reader_bytes", null_mf_tensor_reader_bytes },
