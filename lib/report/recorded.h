@@ -130,6 +130,10 @@ enum mf_status mf_sites_check(const struct mf_sites *sites, uint64_t count);
 /* frames: the reader is before the table of frames, and ends after it. */
 enum mf_status mf_sites_write(struct mf_sites *sites, struct mf_reader *frames);
 
+/* The text of a frame as a string: without its address, and without folders
+ * unless paths are wanted.  cut: it is the beginning of a longer one. */
+void mf_frame_write(struct mf_recorded *recorded, struct mf_str text, bool cut);
+
 /* An integer of a document; what: its key. */
 enum mf_status mf_take_number(struct mf_json *json, enum mf_json_token token,
                               const char *what, uint64_t *out);
