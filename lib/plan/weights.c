@@ -199,8 +199,7 @@ place_all(struct mf_planner *planner, const struct mf_plan_places *places)
     const struct mf_index *index = &mf_planner_model(planner)->index;
     struct mf_plan_placed *placed = mf_planner_placed(planner);
 
-    if (placed->done &&
-        memcmp(&placed->places, places, sizeof(*places)) == 0)
+    if (placed->done && memcmp(&placed->places, places, sizeof(*places)) == 0)
         return placed;
     memset(placed, 0, sizeof(*placed));
     memcpy(&placed->places, places, sizeof(*places));
