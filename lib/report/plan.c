@@ -344,6 +344,7 @@ enum mf_status mf_report_plan(struct mf_model *model,
     enum mf_status status;
 
     (void)options;
+    mf_clear_error(model->env);
     if (mf_planner_open(model, NULL, &work.planner) != MF_OK)
         return refused(model, json);
     status = make(&work, model);
