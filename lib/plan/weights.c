@@ -67,6 +67,8 @@ static bool is_expert(struct mf_str name)
 
 static enum where part_of(struct mf_str name)
 {
+    if (mf_str_begins(name, "blk."))
+        return MF_PART_OUTPUT; /* as most do */
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (name.size >= parts[i].name.size && name.size > 0 &&
             name.at[0] == parts[i].name.at[0] &&

@@ -234,7 +234,7 @@ static enum mf_status put_devices(struct planning *work, uint64_t all)
     return MF_OK;
 }
 
-#define OFFLOADS 16 /* steps from all blocks to none */
+#define OFFLOADS 8 /* steps from all blocks to none */
 
 static enum mf_status put_offloads(struct planning *work, uint64_t all)
 {
