@@ -18,7 +18,10 @@ size_t mf_plan_contexts(uint64_t most, uint64_t out[MF_PLAN_POINTS])
     uint64_t step, at = MF_PLAN_CELLS;
     size_t count = 0;
 
-    most = mf_plan_min(most > 0 ? most : MF_PLAN_CELLS, MF_PLAN_TOKENS_MAX);
+    if (most > MF_PLAN_TOKENS_MAX)
+        most = MF_PLAN_TOKENS_MAX;
+    if (most == 0)
+        most = MF_PLAN_CELLS;
     step = mf_plan_round(most / STEPS + (most % STEPS > 0), MF_PLAN_CELLS);
     for (; at < step && at < most; at *= 2)
         out[count++] = at;

@@ -67,6 +67,8 @@ static bool is_expert(struct mf_str name)
 
 static enum where part_of(struct mf_str name)
 {
+    if (mf_str_begins(name, "blk."))
+        return MF_PART_OUTPUT; /* as most do */
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (name.size >= parts[i].name.size && name.size > 0 &&
             name.at[0] == parts[i].name.at[0] &&
@@ -199,8 +201,7 @@ place_all(struct mf_planner *planner, const struct mf_plan_places *places)
     const struct mf_index *index = &mf_planner_model(planner)->index;
     struct mf_plan_placed *placed = mf_planner_placed(planner);
 
-    if (placed->done &&
-        memcmp(&placed->places, places, sizeof(*places)) == 0)
+    if (placed->done && memcmp(&placed->places, places, sizeof(*places)) == 0)
         return placed;
     memset(placed, 0, sizeof(*placed));
     memcpy(&placed->places, places, sizeof(*places));

@@ -71,12 +71,17 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
 
 /* ---- mix_names.c ---- */
 
+/* Rules of a mix at most. */
+#define MF_MIX_RULES 96
+
 /* What a type depends on, apart from the tensor itself. */
 struct mf_mix {
     struct mf_env *env;
     const struct mf_quantize_options *options;
     size_t row; /* of mix.def; MF_NOT_FOUND: one type for all */
     bool copy;
+    uint8_t rule[MF_MIX_RULES]; /* of mix.def, those for the row */
+    size_t rule_count;
     uint32_t file_type;
     enum mf_type type;              /* of tensors without a rule */
     enum mf_type output, embedding; /* requested; MF_TYPE_UNKNOWN: the mix's */
@@ -139,6 +144,9 @@ void mf_mix_share_facts(struct mf_mix *mix, const struct mf_mix *known,
                         bool has_imatrix);
 
 /* ---- mix_type.c ---- */
+
+/* Keeps which rules are for the mix: it is asked for each tensor. */
+void mf_mix_find_rules(struct mf_mix *mix);
 
 /* Takes the name of a tensor into account; call it for all before asking. */
 void mf_mix_count(struct mf_mix *mix, struct mf_str name);

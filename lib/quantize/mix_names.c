@@ -237,6 +237,7 @@ enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
                       options->tensor_type_count > 0))
         return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "COPY keeps all types, but other types are given");
+    mf_mix_find_rules(mix);
     return compile_patterns(mix, arena);
 }
 

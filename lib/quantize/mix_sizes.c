@@ -212,7 +212,7 @@ static void add_tensor(struct one_mix *one, const struct sizing *work,
         return;
     }
     out->data_size += size; /* less than end: no sum can be too large */
-    for (unsigned i = 0; i < MF_MIX_PLACES; i++)
+    for (unsigned i = 0; i < MF_MIX_PLACES && places >> i; i++)
         if (places >> i & 1)
             out->place[i] += size;
     if (places >> MF_MIX_LOAN & 1 && size > out->loan)

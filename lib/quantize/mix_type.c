@@ -226,11 +226,22 @@ static enum mf_status add_position(struct mf_mix *mix, enum part part,
     }
 }
 
-static bool rule_applies(const struct rule *rule, const struct mf_mix *mix,
-                         enum part part, unsigned conditions)
+_Static_assert(COUNT(rules) <= MF_MIX_RULES, "room for all rules");
+_Static_assert(COUNT(rules) <= UINT8_MAX, "a rule is a byte in a list");
+
+void mf_mix_find_rules(struct mf_mix *mix)
+{
+    mix->rule_count = 0;
+    for (size_t i = 0; i < COUNT(rules); i++)
+        if (is_in(rules[i].mixes, mix->row))
+            mix->rule[mix->rule_count++] = (uint8_t)i;
+}
+
+static bool rule_applies(const struct rule *rule, enum part part,
+                         unsigned conditions)
 {
     return (rule->part == part || rule->part == ANY) &&
-           is_in(rule->mixes, mix->row) && (rule->when & ~conditions) == 0;
+           (rule->when & ~conditions) == 0;
 }
 
 static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
@@ -248,11 +259,14 @@ static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
         *out = mix->output;
         return MF_OK;
     }
-    for (size_t i = 0; i < COUNT(rules); i++)
-        if (rule_applies(&rules[i], mix, part, conditions)) {
-            *out = rules[i].type;
+    for (size_t i = 0; i < mix->rule_count; i++) {
+        const struct rule *rule = &rules[mix->rule[i]];
+
+        if (rule_applies(rule, part, conditions)) {
+            *out = rule->type;
             break;
         }
+    }
     return MF_OK;
 }
 

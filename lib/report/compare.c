@@ -15,9 +15,9 @@
 struct pair {
     struct mf_model *a, *b;
     struct mf_json_out *json;
-    size_t keys, tensors; /* that differ, and are written */
-    size_t skip;          /* keys that an attempt before has written */
-    bool in_tensors;      /* that array is open */
+    size_t keys, tensors;  /* that differ, and are written */
+    size_t skip;           /* keys that an attempt before has written */
+    bool in_tensors;       /* that array is open */
     struct mf_error error; /* of a key's value */
 };
 
@@ -238,7 +238,7 @@ static enum mf_status differences_put(struct pair *pair, bool data)
     begin_tensors(pair);
     mf_json_end(json, ']');
     mf_put_bool(json, "data", compared && data && !*reason);
-    if (compared)
+    if (compared && (!are_same(pair) || (data && !*reason)))
         mf_put_bool(json, "same", are_same(pair));
     if (*reason)
         mf_put_string(json, "reason", reason);
@@ -248,8 +248,7 @@ static enum mf_status differences_put(struct pair *pair, bool data)
 }
 
 enum mf_status mf_report_pair(struct mf_model *const *models, size_t a,
-                              size_t b,
-                              const struct mf_report_options *options,
+                              size_t b, const struct mf_report_options *options,
                               struct mf_json_out *json)
 {
     struct pair pair = { .a = models[a], .b = models[b], .json = json };

@@ -210,10 +210,12 @@ static void put_device(struct mf_json_out *json,
 static enum mf_status offload(struct planning *work, uint64_t blocks,
                               struct mf_plan *out)
 {
+    uint64_t longest = work->context[work->points - 1];
+
     return plan_with(work,
                      (struct mf_plan_options){ .offloaded = true,
                                                .offload = blocks,
-                                               .context = work->base.asked },
+                                               .context = longest },
                      out);
 }
 
@@ -232,7 +234,7 @@ static enum mf_status put_devices(struct planning *work, uint64_t all)
     return MF_OK;
 }
 
-#define OFFLOADS 16 /* steps from all blocks to none */
+#define OFFLOADS 8 /* steps from all blocks to none */
 
 static enum mf_status put_offloads(struct planning *work, uint64_t all)
 {
@@ -306,8 +308,8 @@ static enum mf_status make(struct planning *work, const struct mf_model *model)
 
     if (status != MF_OK || !is_run(work, model))
         return status;
-    most = mf_plan_is_number(work->base.asked) ? work->base.asked
-                                               : CONTEXT_USUAL;
+    most =
+        mf_plan_is_number(work->base.asked) ? work->base.asked : CONTEXT_USUAL;
     work->points = mf_plan_contexts(most, work->context);
     work->estimated = work->base.estimated;
     mf_json_key(work->json, "plan");
@@ -342,6 +344,7 @@ enum mf_status mf_report_plan(struct mf_model *model,
     enum mf_status status;
 
     (void)options;
+    mf_clear_error(model->env);
     if (mf_planner_open(model, NULL, &work.planner) != MF_OK)
         return refused(model, json);
     status = make(&work, model);
