@@ -292,33 +292,36 @@ function hostile() {
     return harmed;
 }
 
-// Members of wrong types, in turn.
-const WRONG = [null, true, -1, 1e300, "x", [], {}, [null], { a: 1 }, "99999999999999999999999", [[[]]]];
+// Members of wrong types: `many` documents, which together have each member
+// wrong once.
+const WRONG = [null, true, -1, 1e300, "x", [], {}, [null], { a: 1 }, "99999999999999999999999", [[[]]],
+               "constructor"];
 
-export function wrongs(limit = Infinity) {
-    const paths = [], reports = [];
-    const walk = (value, path) => {
+export function wrongs(many) {
+    const paths = [], walk = (value, path) => {
         if (value === null || typeof value !== "object" || path.length > 6) return;
-        Object.keys(value).slice(0, 30).forEach((key, i) => {
-            if (Array.isArray(value) && i > 1) return;
+        Object.keys(value).slice(0, 30).forEach((key) => {
+            if (Array.isArray(value) && key > 1) return;
             paths.push([...path, key]);
             walk(value[key], [...path, key]);
         });
     };
 
     walk(small(), []);
-    paths.forEach((path, i) => {
-        if (reports.length >= limit) return;
-        for (const wrong of [WRONG[i % WRONG.length], WRONG[(i * 7 + 3) % WRONG.length]]) {
-            const report = small();
-            let at = report;
+    return Array.from({ length: many }, (_, at) => {
+        const report = small(), changed = [];
 
-            path.slice(0, -1).forEach((key) => { at = at[key]; });
-            at[path.at(-1)] = wrong;
-            reports.push({ path: path.join("."), report });
-        }
+        paths.forEach((path, i) => {
+            let place = report;
+
+            if (i % many !== at) return;
+            path.slice(0, -1).forEach((key) => { place = place?.[key]; });
+            if (place === null || typeof place !== "object") return;
+            place[path.at(-1)] = WRONG[(Math.floor(i / many) + at) % WRONG.length];
+            changed.push(`${path.join(".")} = ${JSON.stringify(place[path.at(-1)])}`);
+        });
+        return { changed, report };
     });
-    return reports;
 }
 
 // Every section, with few tensors.

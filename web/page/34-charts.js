@@ -21,7 +21,7 @@ function chartSvg(width, { label, x, series, limit, xText, yText, log, base }) {
     const height = Math.max(220, Math.min(340, width * 0.5)), left = 68, bottom = 26, top = 8;
     const place = log ? (value) => Math.log2(Math.max(1e-9, value)) : (value) => value;
     const numbers = x.map(Number), spots = numbers.map(place).filter(Number.isFinite);
-    const low = Math.min(...spots), high = Math.max(...spots);
+    const low = spots.length ? Math.min(...spots) : 0, high = spots.length ? Math.max(...spots) : 1;
     const values = series.flatMap((each) => each.values).filter(has).map(Number)
         .filter(Number.isFinite);
     const most = Math.max(...values, limit ?? 0, 0) * 1.05 || 1;
@@ -29,7 +29,7 @@ function chartSvg(width, { label, x, series, limit, xText, yText, log, base }) {
         left + ((place(value) - low) / (high - low || 1)) * (width - left - 14);
     const up = (value) => top + (1 - value / most) * (height - top - bottom);
     const every = Math.ceil(numbers.length / Math.max(2, Math.floor((width - left) / 56)));
-    const marks = log ? numbers.filter((_, at) => (numbers.length - 1 - at) % every === 0)
+    const marks = log ? numbers.filter((value, at) => Number.isFinite(value) && (numbers.length - 1 - at) % every === 0)
         : ticks(high, Math.max(2, (width - left) / 90));
 
     return svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img",

@@ -97,9 +97,17 @@ function newRow(space, columns) {
     const cells = columns.map((column, at) => el("div", { role: "gridcell",
         class: column.number ? "number" : at === 0 ? "name" : null }));
     const node = el("div", { class: "grid-row", role: "row", id: newId("row") }, cells);
+    const name = el("bdi", { class: "file" });
+    const texts = cells.map((cell, at) => {
+        const text = document.createTextNode("");
 
+        (at === 0 ? name : cell).append(text);
+        return text;
+    });
+
+    cells[0].append(name);
     space.append(node);
-    return { node, cells, at: -1, shift: 0, name: el("bdi", { class: "file" }) };
+    return { node, texts, name, at: -1, shift: 0 };
 }
 
 function bindRow(view, grid, row, at, shift, columns) {
@@ -109,10 +117,19 @@ function bindRow(view, grid, row, at, shift, columns) {
     row.shift = shift;
     row.node.style.transform = `translateY(${at * ROW + shift}px)`;
     row.node.setAttribute("aria-rowindex", at + 2);
-    if (PLAIN.test(name)) row.name.textContent = name;
-    else row.name.replaceChildren(...textNodes(name));
-    if (!row.name.parentNode) row.cells[0].append(row.name);
-    for (let c = 1; c < columns.length; c++) row.cells[c].textContent = columns[c].text(i);
+    if (!PLAIN.test(name)) {
+        row.name.replaceChildren(...textNodes(name));
+    } else {
+        if (row.texts[0].nextSibling || row.texts[0].parentNode !== row.name)
+            row.name.replaceChildren(row.texts[0]);
+        setText(row.texts[0], name);
+    }
+    for (let c = 1; c < columns.length; c++) setText(row.texts[c], columns[c].text(i));
+}
+
+// What stays costs nothing.
+function setText(node, text) {
+    if (node.data !== text) node.data = text;
 }
 
 function markRow(grid, row) {

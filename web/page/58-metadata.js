@@ -60,7 +60,8 @@ function entryValue(view, entry, index) {
         whole.append(loadButton("Load all of it", async () => {
             const found = object(await view.source.entry(view.at, index));
 
-            whole.replaceChildren(valueNode(view, found));
+            whole.replaceChildren();
+            put(whole, valueNode(view, found));
         }));
     return whole;
 }

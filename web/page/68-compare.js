@@ -94,7 +94,8 @@ function pairLink(page, pair, tensor) {
 
 function errorRanking(page, pair, tensors, order, measure) {
     const value = (i) => measure.of(object(tensors[i].values));
-    const first = order.find((i) => Number.isFinite(value(i))), most = value(first ?? -1) || 1;
+    const first = order.find((i) => Number.isFinite(value(i)));
+    const most = first === undefined ? 1 : value(first) || 1;
 
     return tableOf(`Tensors that differ, by ${measure.label}`, [{ label: "Tensor", class: "key" },
         { label: "What" }, ...ERRORS.map((each) => ({ label: each.label, number: true })),
