@@ -41,7 +41,7 @@ static bool is_matrix(struct mf_model *model)
     return mf_model_is_imatrix(model);
 }
 
-const struct kind kinds[KIND_COUNT] = {
+const struct kind kinds[KINDS_COUNT] = {
     { "imatrix",
       is_matrix,
       true,

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-#define KIND_COUNT 2
+#define KINDS_COUNT 2
 
 struct kind {
     const char *name; /* in JSON */
@@ -17,7 +17,7 @@ struct kind {
         const char *name, *label, *key;
     } row[12]; /* until one without a key, which a file may lack */
 };
-extern const struct kind kinds[KIND_COUNT];
+extern const struct kind kinds[KINDS_COUNT];
 
 /* Whether the file has the key of that row; *at is its place. */
 bool kind_row(struct mf_model *model, const struct kind *kind, size_t row,

@@ -298,9 +298,6 @@ bool mf_missing_skipped_at(const struct mf_model *model, size_t index,
  * fits[i] is set for all others. Once for a model. */
 enum mf_status mf_tensor_stats_miss(struct mf_model *model, bool *fits);
 
-/* The same without naming any. */
-enum mf_status mf_tensor_stats_fit(struct mf_model *model, bool *fits);
-
 /* ---- Files made from a model --------------------------------------------- */
 
 /* Writes a file, such as a picture of a model.  It appears once complete on the

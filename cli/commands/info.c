@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands/info/tree.h"
 #include "cli/describe.h"
 #include "cli/files_from.h"
 #include "cli/inputs.h"
@@ -21,7 +22,16 @@
 #define FINDINGS_SHOWN 5
 #define SHARDS_SHOWN   4
 
+static struct {
+    bool tree;
+    uint64_t depth;
+} options;
+
 static const struct option table[] = {
+    OPTION_FLAG("--tree", options.tree,
+                "bars of the bytes of each part of the model, such as blk.0"),
+    OPTION_COUNT("--depth", "N", options.depth,
+                 "with --tree: tell the first N parts of names apart"),
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_FILES_FROM,
@@ -130,7 +140,7 @@ static void shards_json(struct run *run, const struct mf_model *model)
 }
 
 static void show_json(struct run *run, struct mf_model *model,
-                      struct mf_model *outline)
+                      struct mf_model *outline, const char *path)
 {
     const struct mf_model_info *info = mf_model_info(model);
     struct totals totals = add_up(model);
@@ -154,11 +164,13 @@ static void show_json(struct run *run, struct mf_model *model,
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         fact_json(run, model, outline, (enum mf_fact)fact);
     json_bool(run, "config_json", outline);
-    for (size_t i = 0; i < KIND_COUNT; i++)
+    for (size_t i = 0; i < KINDS_COUNT; i++)
         kind_json(run, model, &kinds[i]);
     adapter_json(run, model);
     table_json(run, model);
     totals_show(run, &totals);
+    if (options.tree)
+        tree_show(run, model, path, options.depth);
     shards_json(run, model);
     findings_json(run, model);
 }
@@ -411,7 +423,7 @@ static void model_text(struct run *run, struct mf_model *model,
     label(run, "tensors");
     out_number(&run->out, info->tensor_count, 0);
     out_text(&run->out, "\n");
-    for (size_t i = 0; i < KIND_COUNT; i++)
+    for (size_t i = 0; i < KINDS_COUNT; i++)
         kind_text(run, model, &kinds[i]);
     adapter_text(run, model, LABEL_COLUMNS);
     shards_text(run, model);
@@ -440,6 +452,13 @@ static void show_text(struct run *run, struct mf_model *model,
     }
 }
 
+static void show_tree(struct run *run, struct mf_model *model, const char *path)
+{
+    out_escaped(&run->out, str_of(path), "");
+    out_text(&run->out, "\n");
+    tree_show(run, model, path, options.depth);
+}
+
 static void show(struct run *run, const char *path, enum mf_shards shards)
 {
     bool first = run->size == 0;
@@ -452,7 +471,9 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     if (!first && !run->options->json)
         out_text(&run->out, "\n");
     if (run->options->json)
-        show_json(run, model, outline);
+        show_json(run, model, outline, path);
+    else if (options.tree)
+        show_tree(run, model, path);
     else
         show_text(run, model, outline, path);
     mf_model_close(outline);
@@ -461,6 +482,10 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 
 static void info(struct run *run)
 {
+    if (options.depth > 0 && !options.tree) {
+        report_usage(run, "--depth needs --tree");
+        return;
+    }
     run->lists_missing = true;
     inputs_each(run, show, report_failure);
 }
@@ -479,9 +504,17 @@ const struct command command_info = {
              "file that convert makes of it.\n\n"
              "A folder is searched for models, with its subfolders. "
              "A file that is damaged but can be read is shown with its "
-             "problems; validate judges it.\n",
+             "problems; validate judges it.\n\n"
+             "With --tree, a line for each part of the model has a bar for its "
+             "bytes, and its types. Tensors are parts of one thing if their "
+             "names are the same up to the first number; names without a "
+             "number, up to their last part. With --depth, it is the first N "
+             "parts; a number counts as one with the part before it. Blocks "
+             "in a row that have the same tensors, types and bytes share a "
+             "line, such as blk.0-31.\n",
     .examples = "modelfile info model.gguf\n"
                 "modelfile info models/            every model in a folder\n"
+                "modelfile info --tree model.gguf\n"
                 "modelfile info --json a.gguf b.safetensors\n",
     .options = table,
     .execute = info,

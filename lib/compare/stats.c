@@ -27,7 +27,7 @@ struct piece {
     uint64_t at, size;
     bool last; /* of the tensor */
     struct mf_recoding recoding;
-    struct mf_sums sums;
+    struct mf_tensor_sums sums;
 };
 
 struct measurement {
@@ -36,7 +36,7 @@ struct measurement {
     const struct mf_isa *isa;
     struct piece *piece;
     size_t count, room;
-    struct mf_sums sums; /* of the last tensor that was begun */
+    struct mf_tensor_sums sums; /* of the last tensor that was begun */
     /* Of histograms, or NULL: its counters, then those of the pieces. */
     uint64_t *counter;
     size_t widest;                  /* counters of the tensor with the most */
@@ -69,7 +69,7 @@ static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
         numbers.floats = floats;
     }
     timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-    mf_sums_add(&piece->sums, batch, &numbers);
+    mf_tensor_sums_add(&piece->sums, batch, &numbers);
     mf_timed_end(&worker->env, timed);
     return MF_OK;
 }
@@ -114,16 +114,16 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
 static enum mf_status join_piece(struct measurement *measurement,
                                  const struct piece *piece)
 {
-    struct mf_sums *sums = &measurement->sums;
+    struct mf_tensor_sums *sums = &measurement->sums;
     struct mf_tensor_histogram result;
 
     if (piece->at == 0)
-        *sums = mf_sums_from(piece->recoding.from, measurement->counter,
-                             piece->sums.rows.columns, 0);
-    mf_sums_join(sums, &piece->sums);
+        *sums = mf_tensor_sums_from(piece->recoding.from, measurement->counter,
+                                    piece->sums.rows.columns, 0);
+    mf_tensor_sums_join(sums, &piece->sums);
     if (!piece->last)
         return MF_OK;
-    mf_sums_finish(sums, &result);
+    mf_tensor_sums_finish(sums, &result);
     if (!measurement->each) {
         measurement->out[piece->number] = result.stats;
         return MF_OK;
@@ -192,9 +192,10 @@ static enum mf_status add_piece(struct measurement *measurement,
                measurement->counters_used;
     measurement->counters_used += counters;
     *added = *piece;
-    added->sums = mf_sums_from((enum mf_type)record->type, bins,
-                               columns_of(measurement->model, record),
-                               piece->at / recoding->in * recoding->columns);
+    added->sums =
+        mf_tensor_sums_from((enum mf_type)record->type, bins,
+                            columns_of(measurement->model, record),
+                            piece->at / recoding->in * recoding->columns);
     return MF_OK;
 }
 

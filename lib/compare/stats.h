@@ -15,4 +15,7 @@ const struct mf_isa *mf_stats_isa(struct mf_model *model);
 bool mf_stats_decoding(const struct mf_model *model, const struct mf_isa *isa,
                        const struct mf_record *record, struct mf_recoding *out);
 
+/* Sets fits[i] for all tensors that can be measured. */
+enum mf_status mf_tensor_stats_fit(struct mf_model *model, bool *fits);
+
 #endif

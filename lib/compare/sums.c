@@ -6,19 +6,21 @@
 
 #include <string.h>
 
-struct mf_sums mf_sums_from(enum mf_type type, uint64_t *bins, uint64_t columns,
-                            uint64_t number)
+struct mf_tensor_sums mf_tensor_sums_from(enum mf_type type, uint64_t *bins,
+                                          uint64_t columns, uint64_t number)
 {
     if (bins)
         memset(bins, 0, mf_bins_count(mf_exponents_of(type)) * sizeof(*bins));
-    return (struct mf_sums){ .type = type,
-                             .moments = MF_MOMENTS_NONE,
-                             .bins = bins,
-                             .rows = mf_same_rows_from(columns, number) };
+    return (struct mf_tensor_sums){ .type = type,
+                                    .moments = MF_MOMENTS_NONE,
+                                    .bins = bins,
+                                    .rows =
+                                        mf_same_rows_from(columns, number) };
 }
 
-void mf_sums_add(struct mf_sums *sums, struct mf_moments_batch *batch,
-                 const struct mf_numbers *numbers)
+void mf_tensor_sums_add(struct mf_tensor_sums *sums,
+                        struct mf_moments_batch *batch,
+                        const struct mf_numbers *numbers)
 {
     if (numbers->floats)
         mf_moments_floats(&sums->moments, batch, numbers->floats,
@@ -35,7 +37,8 @@ void mf_sums_add(struct mf_sums *sums, struct mf_moments_batch *batch,
     mf_same_rows_add(&sums->rows, numbers);
 }
 
-void mf_sums_join(struct mf_sums *sums, const struct mf_sums *more)
+void mf_tensor_sums_join(struct mf_tensor_sums *sums,
+                         const struct mf_tensor_sums *more)
 {
     size_t bins = sums->bins ? mf_bins_count(mf_exponents_of(sums->type)) : 0;
 
@@ -129,7 +132,7 @@ static void find_outliers(struct mf_tensor_histogram *out)
             out->outliers += out->negative[i] + out->positive[i];
 }
 
-static void finish_bins(const struct mf_sums *sums,
+static void finish_bins(const struct mf_tensor_sums *sums,
                         struct mf_tensor_histogram *out)
 {
     struct mf_exponents all = mf_exponents_of(sums->type);
@@ -147,7 +150,8 @@ static void finish_bins(const struct mf_sums *sums,
     find_outliers(out);
 }
 
-void mf_sums_finish(const struct mf_sums *sums, struct mf_tensor_histogram *out)
+void mf_tensor_sums_finish(const struct mf_tensor_sums *sums,
+                           struct mf_tensor_histogram *out)
 {
     const struct mf_tensor_stats *stats = &out->stats;
 

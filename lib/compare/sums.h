@@ -14,7 +14,7 @@
 #include "lib/compare/same_rows.h"
 #include "lib/compare/wide.h"
 
-struct mf_sums {
+struct mf_tensor_sums {
     enum mf_type type;
     /* One of both has numbers. */
     struct mf_integers integers;
@@ -25,18 +25,20 @@ struct mf_sums {
 
 /* Of no number yet.  bins become 0; columns of a row, and the first number's
  * place in the tensor. */
-struct mf_sums mf_sums_from(enum mf_type type, uint64_t *bins, uint64_t columns,
-                            uint64_t number);
+struct mf_tensor_sums mf_tensor_sums_from(enum mf_type type, uint64_t *bins,
+                                          uint64_t columns, uint64_t number);
 
 /* batch: of numbers that are not in sums->moments yet. */
-void mf_sums_add(struct mf_sums *sums, struct mf_moments_batch *batch,
-                 const struct mf_numbers *numbers);
+void mf_tensor_sums_add(struct mf_tensor_sums *sums,
+                        struct mf_moments_batch *batch,
+                        const struct mf_numbers *numbers);
 
 /* Adds numbers that come after the ones in sums. */
-void mf_sums_join(struct mf_sums *sums, const struct mf_sums *more);
+void mf_tensor_sums_join(struct mf_tensor_sums *sums,
+                         const struct mf_tensor_sums *more);
 
 /* Results of a whole tensor.  The bins of out are those of the sums. */
-void mf_sums_finish(const struct mf_sums *sums,
-                    struct mf_tensor_histogram *out);
+void mf_tensor_sums_finish(const struct mf_tensor_sums *sums,
+                           struct mf_tensor_histogram *out);
 
 #endif

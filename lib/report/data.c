@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
+#include "lib/compare/stats.h"
 #include "lib/model/model.h"
 #include "lib/report/report.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands/tensors/tensors.h"
 #include "cli/decimal.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
@@ -16,10 +17,13 @@
 #include "cli/tsv.h"
 
 static struct {
-    bool tsv;
+    bool tsv, histogram;
 } options;
 
 static const struct option table[] = {
+    OPTION_FLAG("--histogram", options.histogram,
+                "numbers by sign and power of two, outliers, and rows that are "
+                "zero or constant"),
     OPTION_FLAG("--tsv", options.tsv,
                 "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
@@ -155,7 +159,6 @@ static void extreme_json(struct run *run, const char *key,
 static void stats_json(struct run *run, const struct mf_tensor *tensor,
                        const struct mf_tensor_stats *stats)
 {
-    mf_json_begin(&run->json, '{');
     json_str(run, "name", tensor->name);
     json_text(run, "type", tensor->type);
     json_number(run, "finite", stats->count);
@@ -167,7 +170,6 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
     json_number(run, "zeros", stats->zeros);
     json_number(run, "nan", stats->nans);
     json_number(run, "inf", stats->infinities);
-    mf_json_end(&run->json, '}');
 }
 
 static void extreme_tsv(struct out *out, const struct mf_tensor_stats *stats,
@@ -204,20 +206,25 @@ static void stats_tsv(struct run *run, const struct mf_tensor *tensor,
         tsv_next(out);
         tsv_number(out, counts[i]);
     }
-    out_text(out, "\n");
 }
 
 static void show_tsv(struct run *run, const struct mf_model *model,
                      const size_t *index, size_t count,
-                     const struct mf_tensor_stats *stats)
+                     const struct histograms *measured)
 {
     struct mf_tensor tensor;
 
     out_text(&run->out, "name\ttype\tfinite\tmin\tmax\tmean\tstd\tl2\t"
-                        "zeros\tnan\tinf\n");
+                        "zeros\tnan\tinf");
+    out_line(&run->out, options.histogram
+                            ? "\trows\tzero_rows\tconstant_rows\toutliers\t"
+                              "beyond\tfirst\tnegative\tpositive"
+                            : "");
     for (size_t i = 0; i < count; i++) {
         mf_tensor_at(model, index[i], &tensor);
-        stats_tsv(run, &tensor, &stats[i]);
+        stats_tsv(run, &tensor, &measured->found[i]);
+        histogram_show(measured, i);
+        out_text(&run->out, "\n");
     }
 }
 
@@ -240,21 +247,24 @@ static void stats_head(struct run *run, const struct layout *layout)
 
 static void show_text(struct run *run, const struct mf_model *model,
                       const size_t *index, size_t count,
-                      const struct mf_tensor_stats *stats)
+                      const struct histograms *measured)
 {
-    struct layout layout = layout_of(run, stats, count);
+    struct layout layout = layout_of(run, measured->found, count);
     struct mf_tensor tensor;
 
     stats_head(run, &layout);
     for (size_t i = 0; i < count; i++) {
         mf_tensor_at(model, index[i], &tensor);
-        stats_text(run, &layout, &tensor, &stats[i]);
+        stats_text(run, &layout, &tensor, &measured->found[i]);
+        histogram_show(measured, i);
     }
+    if (options.histogram && count > 0)
+        histograms_scale(run);
 }
 
 static void show_json(struct run *run, const struct mf_model *model,
                       const size_t *index, size_t count,
-                      const struct mf_tensor_stats *stats)
+                      const struct histograms *measured)
 {
     struct mf_tensor tensor;
 
@@ -262,7 +272,10 @@ static void show_json(struct run *run, const struct mf_model *model,
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < count; i++) {
         mf_tensor_at(model, index[i], &tensor);
-        stats_json(run, &tensor, &stats[i]);
+        mf_json_begin(&run->json, '{');
+        stats_json(run, &tensor, &measured->found[i]);
+        histogram_show(measured, i);
+        mf_json_end(&run->json, '}');
     }
     mf_json_end(&run->json, ']');
 }
@@ -294,22 +307,21 @@ static bool needs_missing(const struct mf_model *model, const char *pattern)
 struct tables {
     bool *fits;
     size_t *index;
-    struct mf_tensor_stats *found;
+    struct histograms measured;
 };
 
 static enum mf_status measure(struct mf_model *model, const char *pattern,
-                              const struct tables *tables, size_t count)
+                              struct tables *tables, size_t count)
 {
     enum mf_status status =
         needs_missing(model, pattern) ? mf_missing_refuse(model) : MF_OK;
 
-    return status == MF_OK
-               ? mf_tensor_stats(model, tables->index, count, tables->found)
-               : status;
+    return status == MF_OK ? histograms_measure(&tables->measured, model,
+                                                tables->index, count)
+                           : status;
 }
 
-static void show(struct run *run, struct mf_model *model,
-                 const struct tables *tables)
+static void show(struct run *run, struct mf_model *model, struct tables *tables)
 {
     const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
     size_t count;
@@ -328,25 +340,32 @@ static void show(struct run *run, struct mf_model *model,
         (options.tsv ? show_tsv
          : run->options->json
              ? show_json
-             : show_text)(run, model, tables->index, count, tables->found);
+             : show_text)(run, model, tables->index, count, &tables->measured);
 }
 
 static void stats(struct run *run, struct mf_model *model)
 {
     size_t most = mf_model_info(model)->tensor_count + 1;
+    size_t places = options.histogram ? sizeof(struct histogram_place) : 0;
     size_t each =
-        sizeof(struct mf_tensor_stats) + sizeof(size_t) + sizeof(bool);
+        sizeof(struct mf_tensor_stats) + places + sizeof(size_t) + sizeof(bool);
     struct mf_tensor_stats *found =
         mf_env_resize(run->env, NULL, 0, most * each);
-    struct tables tables = { .found = found };
+    struct tables tables = {
+        .measured = { .run = run, .tsv = options.tsv, .found = found }
+    };
+    uint8_t *end = (uint8_t *)(found + most);
 
     if (!found) {
         report_failure(run, run->operand[0]);
         return;
     }
-    tables.index = (size_t *)(found + most);
+    if (options.histogram)
+        tables.measured.place = (void *)end;
+    tables.index = (void *)(end + most * places);
     tables.fits = (bool *)(tables.index + most);
     show(run, model, &tables);
+    buffer_release(run, &tables.measured.text);
     mf_env_resize(run->env, found, most * each, 0);
 }
 
@@ -373,11 +392,20 @@ const struct command command_tensors_stats = {
              "and prints of each one minimum, maximum, mean, standard "
              "deviation, L2 norm, and how many numbers are zero, NaN or "
              "infinite.\n\n"
+             "With --histogram, a line of blocks below each tensor shows how "
+             "many numbers there are of each power of two: negative numbers "
+             "on the left, the largest magnitude first, positive ones on the "
+             "right. Heights are logarithmic. Below that is what deserves a "
+             "look: numbers whose magnitude is at least six standard "
+             "deviations, rounded up to a power of two, and rows that are "
+             "zero, or constant but not zero. --tsv has all of it in further "
+             "columns, counts of each sign separated by commas.\n\n"
              "Tensors without numbers, such as texts, and tensors whose "
              "data cannot be read are named on standard error; the exit "
              "code is then 3 unless --allow-missing is given.\n",
     .examples = "modelfile tensors stats model.gguf\n"
                 "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
+                "modelfile tensors stats model.gguf --histogram\n"
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,

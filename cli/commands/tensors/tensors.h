@@ -5,7 +5,7 @@
 #ifndef MF_CLI_COMMANDS_TENSORS_TENSORS_H
 #define MF_CLI_COMMANDS_TENSORS_TENSORS_H
 
-#include "cli/cli.h"
+#include "cli/buffer.h"
 
 /* ---- what `tensors info` lists of a table ---- */
 
@@ -21,6 +21,33 @@ struct chunk_choice {
 
 /* False for a model, which has no chunks. */
 bool chunks_show(struct run *run, const struct chunk_choice *choice);
+
+/* ---- histograms of `tensors stats` ---- */
+
+/* What is printed of one, in the text. */
+struct histogram_place {
+    size_t at, size;
+    uint64_t rows, zero_rows, constant_rows;
+};
+
+/* Of the tensors that are measured. */
+struct histograms {
+    struct run *run;
+    bool tsv;
+    struct mf_tensor_stats *found;
+    struct histogram_place *place; /* NULL: only statistics */
+    struct buffer text;            /* buffer_release */
+    bool failed;                   /* the env has the error */
+};
+
+enum mf_status histograms_measure(struct histograms *to, struct mf_model *model,
+                                  const size_t *index, size_t count);
+
+/* The lines of one, its columns, or its members.  Nothing without place. */
+void histogram_show(const struct histograms *from, size_t number);
+
+/* What the lines mean, for the end of them. */
+void histograms_scale(struct run *run);
 
 /* ---- what the tensors of an archive lie in ---- */
 
