@@ -2,7 +2,6 @@
  *
  * tokenizers.c - a library that makes no vocabularies
  */
-#include "lib/hf/tokenizer/spm.h"
 #include "lib/hf/tokenizer/tokenizer.h"
 #include "lib/model/model.h"
 #include "lib/without/without.h"
@@ -15,16 +14,6 @@ static enum mf_status refuse(struct mf_env *env)
 enum mf_status mf_tokenizer_put(struct mf_draft *draft,
                                 const struct mf_tokenizer_request *request,
                                 struct mf_str words)
-{
-    (void)request;
-    (void)words;
-    return refuse(draft->env);
-}
-
-enum mf_status
-mf_tokenizer_put_outline(struct mf_draft *draft,
-                         const struct mf_tokenizer_request *request,
-                         struct mf_str words)
 {
     (void)request;
     (void)words;
