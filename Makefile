@@ -206,7 +206,7 @@ GROUP_verify := lib/verify/%
 GROUP_quantize := lib/quantize/%
 GROUP_plan   := lib/plan/%
 GROUP_report := lib/report/%
-STAYS_tokenizers := lib/hf/tokenizer/token.o
+STAYS_tokenizers := lib/hf/tokenizer/token.o lib/hf/tokenizer/outline.o
 STAYS_restore := lib/hf/restore/rename.o
 ALONG_hub    := restore tokenizers
 ALONG_compare := verify report
@@ -939,6 +939,10 @@ site: man $(FIXTURES) ## README, docs, the manual and the functions as HTML, in 
 	@sh tests/install_deps.sh site
 	@sh docs/site/make.sh $(MAN) $(VERSION) $(SITE)
 	@echo "$(SITE)/index.html"
+
+# ---- WebAssembly
+
+include web/web.mk
 
 # ---- installing
 
