@@ -2,6 +2,7 @@
  *
  * tokenizers.c - a library that makes no vocabularies
  */
+#include "lib/hf/tokenizer/spm.h"
 #include "lib/hf/tokenizer/tokenizer.h"
 #include "lib/model/model.h"
 #include "lib/without/without.h"
