@@ -411,7 +411,7 @@ $(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(ROW_WORDS)
 # Tables that would not change stay as they are, and so do objects made of them.
 $(BUILD)/rows-made $(ADDED)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
 	@mkdir -p $(addprefix $(@D)/,$(dir $(TABLES)))
-	@$(ROWS) --fields lib/rows/config_names.txt \
+	@$(ROWS) --fields lib/rows/config_names.txt $(ROWS_LEFT_OUT:%=--leave-out %) \
 	    $(foreach name,$(TABLE_NAMES),--$(name) $(@D)/$(TABLE_$(name)).c) \
 	    $(filter $(NAMING_ROWS) $(FAMILY_ROWS) $(ADDED_ROWS),$^)
 	@touch $@
