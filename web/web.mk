@@ -34,6 +34,7 @@ $(WEB_WASM): FORCE
 	@mkdir -p $(WEB)
 	@BUILD=$(BUILD) WITHOUT="$(WEB_WITHOUT)" \
 	    ROWS_LEFT_OUT="$(WEB_ROWS)" PORT_ONLY=$(WEB)/objects PORT_CFLAGS="$(WEB_FLAGS)" \
+	    PORT_ZLIB_CFLAGS=-Oz \
 	    sh tests/ports/port_build.sh wasi $(WEB)/objects/modelfile.wasm
 	@cmp -s $(WEB)/objects/modelfile.wasm $@ || if command -v wasm-opt >/dev/null; \
 	    then wasm-opt -Oz $(WEB)/objects/modelfile.wasm -o $@; \

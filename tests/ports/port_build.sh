@@ -8,7 +8,7 @@
 # Into $BUILD/SYSTEM: libmodelfile.a, and tests/ports/port.c as port (port.wasm,
 # port.exe).  TARGET: more that make is to build there, such as all.  Optimizes
 # as PORT_CFLAGS says (-O0, which compiles fast).  With PORT_ONLY=FOLDER only
-# TARGET, into that folder.
+# TARGET, into that folder; PORT_ZLIB_CFLAGS: zlib's, instead of -O2.
 #
 # Compilers are Debian's packages (sh tests/install_deps.sh ports).  So is zlib
 # for Windows; for the others it is compiled from Debian's source package, which
@@ -107,7 +107,8 @@ fetch() { # NAME
 # What unpacks and, for tests, packs; and the two checksums.
 compile_zlib() {
     for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
-        $cc -O2 -DHAVE_HIDDEN -DDYNAMIC_CRC_TABLE -c "$sources/zlib/$file.c" \
+        # shellcheck disable=SC2086 # flags are words
+        $cc ${PORT_ZLIB_CFLAGS:--O2} -DHAVE_HIDDEN -DDYNAMIC_CRC_TABLE -c "$sources/zlib/$file.c" \
             -o "$build/zlib-$file.o" || return 1
     done
     cp "$sources/zlib/zlib.h" "$sources/zlib/zconf.h" "$build/include"
