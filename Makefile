@@ -206,7 +206,7 @@ GROUP_verify := lib/verify/%
 GROUP_quantize := lib/quantize/%
 GROUP_plan   := lib/plan/%
 GROUP_report := lib/report/%
-STAYS_tokenizers := lib/hf/tokenizer/token.o
+STAYS_tokenizers := lib/hf/tokenizer/token.o lib/hf/tokenizer/outline.o
 STAYS_restore := lib/hf/restore/rename.o
 ALONG_hub    := restore tokenizers
 ALONG_compare := verify report
@@ -411,7 +411,7 @@ $(ROWS): $(wildcard lib/rows/maker/*.[ch]) lib/rows/codes.h $(ROW_WORDS)
 # Tables that would not change stay as they are, and so do objects made of them.
 $(BUILD)/rows-made $(ADDED)/rows-made: $(ROWS) lib/rows/config_names.txt $(NAMING_ROWS) $(FAMILY_ROWS)
 	@mkdir -p $(addprefix $(@D)/,$(dir $(TABLES)))
-	@$(ROWS) --fields lib/rows/config_names.txt \
+	@$(ROWS) --fields lib/rows/config_names.txt $(ROWS_LEFT_OUT:%=--leave-out %) \
 	    $(foreach name,$(TABLE_NAMES),--$(name) $(@D)/$(TABLE_$(name)).c) \
 	    $(filter $(NAMING_ROWS) $(FAMILY_ROWS) $(ADDED_ROWS),$^)
 	@touch $@
@@ -939,6 +939,10 @@ site: man $(FIXTURES) ## README, docs, the manual and the functions as HTML, in 
 	@sh tests/install_deps.sh site
 	@sh docs/site/make.sh $(MAN) $(VERSION) $(SITE)
 	@echo "$(SITE)/index.html"
+
+# ---- WebAssembly
+
+include web/web.mk
 
 # ---- installing
 

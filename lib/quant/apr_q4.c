@@ -75,4 +75,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     memset(blocks + 2 + (columns + 1) / 2, 0, (BLOCK - columns) / 2);
 }
 
-const struct mf_codec MF_CODEC(apr_q4) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(apr_q4) = { .decode = decode,
+                                           .encode = MF_ENCODER(encode) };

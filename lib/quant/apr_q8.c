@@ -63,4 +63,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     memcpy(blocks, last, columns);
 }
 
-const struct mf_codec MF_CODEC(apr_q8) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(apr_q8) = { .decode = decode,
+                                           .encode = MF_ENCODER(encode) };

@@ -57,4 +57,5 @@ static void encode(const float *restrict row, const float *restrict weights,
         mf_put_little_16(blocks + 2 * i, mf_float_to_half(row[i]));
 }
 
-const struct mf_codec MF_CODEC(f16) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(f16) = { .decode = decode,
+                                        .encode = MF_ENCODER(encode) };

@@ -228,13 +228,13 @@ static bool encode_before(const struct mf_grid_map *map,
 
 static const struct mf_codec before = {
     .decode = decode,
-    .encode_on_grid = encode_before,
+    .encode_on_grid = MF_ENCODER(encode_before),
     .grid = MF_GRID_IQ1,
 };
 
 const struct mf_codec MF_CODEC(iq1_m) = {
     .decode = decode,
-    .encode_on_grid = encode,
+    .encode_on_grid = MF_ENCODER(encode),
     .grid = MF_GRID_IQ1,
     .older = &before,
 };

@@ -103,7 +103,7 @@ static bool encode(const struct mf_grid_map *map, const float *restrict row,
 
 const struct mf_codec MF_CODEC(iq1_s) = {
     .decode = decode,
-    .encode_on_grid = encode,
+    .encode_on_grid = MF_ENCODER(encode),
     .grid = MF_GRID_IQ1,
     .needs_weights = true,
 };

@@ -80,7 +80,7 @@ static bool encode_on_grid(const struct mf_grid_map *map,
 
 const struct mf_codec MF_CODEC(iq2_xxs) = {
     .decode = decode,
-    .encode_on_grid = encode_on_grid,
+    .encode_on_grid = MF_ENCODER(encode_on_grid),
     .grid = MF_GRID_IQ2_XXS,
     .needs_weights = true,
 };

@@ -87,6 +87,6 @@ static bool encode_on_grid(const struct mf_grid_map *map,
 
 const struct mf_codec MF_CODEC(iq3_s) = {
     .decode = decode,
-    .encode_on_grid = encode_on_grid,
+    .encode_on_grid = MF_ENCODER(encode_on_grid),
     .grid = MF_GRID_IQ3_S,
 };

@@ -79,4 +79,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(iq4_xs) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(iq4_xs) = { .decode = decode,
+                                           .encode = MF_ENCODER(encode) };

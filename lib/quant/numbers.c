@@ -49,4 +49,4 @@ static void f32_encode(const float *restrict row, const float *restrict weights,
 }
 
 const struct mf_codec MF_CODEC(f32) = { .decode = f32_decode,
-                                        .encode = f32_encode };
+                                        .encode = MF_ENCODER(f32_encode) };

@@ -116,4 +116,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(nvfp4) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(nvfp4) = { .decode = decode,
+                                          .encode = MF_ENCODER(encode) };

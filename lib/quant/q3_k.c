@@ -259,4 +259,5 @@ static void encode(const float *restrict row, const float *restrict weights,
         encode_plain(row, blocks, columns);
 }
 
-const struct mf_codec MF_CODEC(q3_k) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(q3_k) = { .decode = decode,
+                                         .encode = MF_ENCODER(encode) };

@@ -63,4 +63,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     mf_k_affine_encode(&type, row, weights, blocks, columns);
 }
 
-const struct mf_codec MF_CODEC(q4_k) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(q4_k) = { .decode = decode,
+                                         .encode = MF_ENCODER(encode) };

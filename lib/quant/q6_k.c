@@ -122,4 +122,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(q6_k) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(q6_k) = { .decode = decode,
+                                         .encode = MF_ENCODER(encode) };

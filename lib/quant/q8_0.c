@@ -52,4 +52,5 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(q8_0) = { .decode = decode, .encode = encode };
+const struct mf_codec MF_CODEC(q8_0) = { .decode = decode,
+                                         .encode = MF_ENCODER(encode) };

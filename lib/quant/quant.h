@@ -54,6 +54,14 @@ struct mf_codec {
     const struct mf_codec *older;
 };
 
+/* A library that is compiled with MF_NO_ENCODE decodes only, and a linker that
+ * leaves out what nothing refers to leaves out all encoders. */
+#if defined(MF_NO_ENCODE)
+#define MF_ENCODER(function) (0 ? (function) : NULL)
+#else
+#define MF_ENCODER(function) (function)
+#endif
+
 #define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa
 #define MF_CODEC_JOIN(name, isa)  MF_CODEC_JOIN_(name, isa)
 #define MF_CODEC(name)            MF_CODEC_JOIN(name, MF_ISA)
@@ -79,6 +87,6 @@ struct mf_codec {
     }                                                                          \
                                                                                \
     const struct mf_codec MF_CODEC(name) = { .decode = decode,                 \
-                                             .encode = encode }
+                                             .encode = MF_ENCODER(encode) }
 
 #endif

@@ -21,16 +21,6 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
     return refuse(draft->env);
 }
 
-enum mf_status
-mf_tokenizer_put_outline(struct mf_draft *draft,
-                         const struct mf_tokenizer_request *request,
-                         struct mf_str words)
-{
-    (void)request;
-    (void)words;
-    return refuse(draft->env);
-}
-
 enum mf_status mf_tokenizer_rows(const struct mf_model *model,
                                  struct mf_arena *arena,
                                  const struct mf_node *config, uint64_t *out)

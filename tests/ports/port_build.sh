@@ -7,7 +7,8 @@
 #
 # Into $BUILD/SYSTEM: libmodelfile.a, and tests/ports/port.c as port (port.wasm,
 # port.exe).  TARGET: more that make is to build there, such as all.  Optimizes
-# as PORT_CFLAGS says (-O0, which compiles fast).
+# as PORT_CFLAGS says (-O0, which compiles fast).  With PORT_ONLY=FOLDER only
+# TARGET, into that folder; PORT_ZLIB_CFLAGS: zlib's, instead of -O2.
 #
 # Compilers are Debian's packages (sh tests/install_deps.sh ports).  So is zlib
 # for Windows; for the others it is compiled from Debian's source package, which
@@ -19,7 +20,7 @@ set -eu
 system=${1:-}
 [ $# -gt 0 ] && shift
 native=${BUILD:-build}
-build=$native/$system
+build=${PORT_ONLY:-$native/$system}
 sources=$native/sources
 optimize=${PORT_CFLAGS:--O0}
 missing=
@@ -106,7 +107,8 @@ fetch() { # NAME
 # What unpacks and, for tests, packs; and the two checksums.
 compile_zlib() {
     for file in adler32 crc32 deflate inffast inflate inftrees trees zutil; do
-        $cc -O2 -DHAVE_HIDDEN -c "$sources/zlib/$file.c" \
+        # shellcheck disable=SC2086 # flags are words
+        $cc ${PORT_ZLIB_CFLAGS:--O2} -DHAVE_HIDDEN -DDYNAMIC_CRC_TABLE -c "$sources/zlib/$file.c" \
             -o "$build/zlib-$file.o" || return 1
     done
     cp "$sources/zlib/zlib.h" "$sources/zlib/zconf.h" "$build/include"
@@ -170,7 +172,7 @@ fi
 
 include="-isystem $(realpath "$build/include")"
 [ "$system" = windows ] || [ -z "$archive" ] || archive=$(realpath "$archive")
-set -- "$build/libmodelfile.a" "$@"
+[ -n "${PORT_ONLY:-}" ] || set -- "$build/libmodelfile.a" "$@"
 # make does not see that flags have changed.
 if [ "$(cat "$build/.flags" 2>/dev/null)" != "$optimize $zlib" ]; then
     find "$build" -name '*.o' ! -name 'zlib-*' ! -name cmocka.o -delete
@@ -185,6 +187,7 @@ make ${JOBS:+-j"$JOBS"} --no-print-directory BUILD="$build" AR="$ar" \
     tail -n 20 "$build/make.log"
     exit 1
 }
+[ -z "${PORT_ONLY:-}" ] || exit 0
 # shellcheck disable=SC2086 # words
 $cc -std=c11 -O1 -I. tests/ports/port.c "$build/libmodelfile.a" $archive $link -lm \
     $([ "$system" != windows ] || echo -D__USE_MINGW_ANSI_STDIO=1) \

@@ -238,13 +238,3 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
                              files)
                    : MF_OK;
 }
-
-enum mf_status
-mf_tokenizer_put_outline(struct mf_draft *draft,
-                         const struct mf_tokenizer_request *request,
-                         struct mf_str words)
-{
-    return mf_str_is(next_word(&words, ' '), "xlm_roberta")
-               ? mf_unigram_put_type_count(draft, request)
-               : MF_OK;
-}

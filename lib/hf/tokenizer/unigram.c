@@ -85,24 +85,6 @@ static const struct mf_spm_added fairseq[] = {
     { 4, 250001, MF_SPM_ADDED_FIXED, MF_TOKEN_CONTROL, false },
 };
 
-enum mf_status
-mf_unigram_put_type_count(struct mf_draft *draft,
-                          const struct mf_tokenizer_request *request)
-{
-    const struct mf_node *count =
-        mf_node_at(request->config, "type_vocab_size");
-
-    if (!count)
-        return mf_set_u32(draft, "tokenizer.ggml.token_type_count", 1);
-    if (count->kind != MF_NODE_NUMBER)
-        return mf_fail(request->env, MF_ERR_CORRUPT, count->offset,
-                       "'config.json': 'type_vocab_size' must be a number, "
-                       "not %s",
-                       mf_node_kind_name(count));
-    return mf_set_number(draft, "tokenizer.ggml.token_type_count", MF_VALUE_U32,
-                         count->type, count->number);
-}
-
 static enum mf_status put_shifted(struct mf_draft *draft,
                                   struct mf_spm_vocab *vocab,
                                   const struct mf_special_options *options)

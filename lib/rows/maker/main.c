@@ -2,12 +2,13 @@
  *
  * main.c - the rows of the library, checked and written as tables in C
  *
- *     rows --fields FILE [--loader OUT] [--graph OUT] [--family OUT]
- *         [--naming OUT] [--converted OUT] FILE...
+ *     rows --fields FILE [--leave-out KIND] [--loader OUT] [--graph OUT]
+ *         [--family OUT] [--naming OUT] [--converted OUT] FILE...
  *
  * fields: what config.json may have.  OUT is where the tables of a language go,
  * and the names of all models that are converted; FILEs have the rows of all
- * languages.  If anything is wrong with these, it says what and where, writes
+ * languages.  The tables have no rows of paragraphs of the KIND, such as
+ * restore, for a library that has no use for them.  If anything is wrong with these, it says what and where, writes
  * nothing and ends with 1.
  */
 #include <stdio.h>
@@ -45,13 +46,19 @@ static void check(struct naming *naming)
         naming_add_loaded(naming, &loader);
 }
 
-static void write_all(const char *const *out, const struct naming *naming)
+static void leave_out(struct source *source, const char *kind)
+{
+    for (size_t i = 0; i < source->count; i++)
+        if (text_is(source->part[i].kind, kind))
+            source->part[i].count = 0;
+}
+
+/* The names of what is converted are also in rows that are left out. */
+static void write_all(const char *const *out, const struct naming *naming,
+                      const char *left_out)
 {
     struct output output;
 
-    for (size_t i = 0; i < OUT_NAMING; i++)
-        if (out[i])
-            rows_write(out[i], all[i], (enum rows_table)i);
     if (out[OUT_NAMING]) {
         output_begin(&output);
         naming_put(output.file, naming);
@@ -62,11 +69,17 @@ static void write_all(const char *const *out, const struct naming *naming)
         family_put_converted(output.file, &family);
         output_end(&output, out[OUT_CONVERTED]);
     }
+    for (size_t i = 0; i < OUT_NAMING; i++) {
+        if (left_out)
+            leave_out(all[i], left_out);
+        if (out[i])
+            rows_write(out[i], all[i], (enum rows_table)i);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    const char *out[OUTS] = { NULL };
+    const char *out[OUTS] = { NULL }, *left_out = NULL;
     struct naming naming = { .rows = 0 };
 
     for (int i = 1; i < argc; i++) {
@@ -74,6 +87,8 @@ int main(int argc, char **argv)
 
         if (strcmp(argv[i], "--fields") == 0 && argv[i + 1])
             names_read_fields(argv[++i]);
+        else if (strcmp(argv[i], "--leave-out") == 0 && argv[i + 1])
+            left_out = argv[++i];
         else if (which < OUTS && argv[i + 1])
             out[which] = argv[++i];
         else
@@ -84,6 +99,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "wrong rows: %d\n", row_errors);
         return 1;
     }
-    write_all(out, &naming);
+    write_all(out, &naming, left_out);
     return 0;
 }
