@@ -118,8 +118,6 @@ static struct mf_model *open_model(struct run *run, const char *path)
 
     answer_file_begin(run, path);
     model = inputs_open(run, path, MF_SHARDS_AUTO, false);
-    if (model)
-        missing_show(run, path, model);
     answer_file_end(run);
     return model;
 }
