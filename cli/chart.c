@@ -13,10 +13,11 @@
  * container, may not have. */
 bool chart_is_utf8(void)
 {
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    const char *const values[] = { getenv("LC_ALL"), getenv("LC_CTYPE"),
+                                   getenv("LANG") };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        const char *value = getenv(names[i]);
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        const char *value = values[i];
 
         if (!value || !*value)
             continue;

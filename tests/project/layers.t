@@ -151,7 +151,6 @@ compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hf write
 verify    base lanes io json model draft codec hf write compare quantize
 plan      base lanes io model arch draft codec hf write quantize rows
-report    base json model draft quant codec compare
 watch     base io json write
 report    base io json model check draft compare quantize verify plan write vocab
 full      base lanes model codec

@@ -18,12 +18,19 @@
 #define LEVELS_MOST 16
 
 /* Digits of a block's number: more do not count blocks. */
-#define DIGITS_MOST 9
+#define DIGITS_MOST 6
 
-#define BAR      20
-#define NAME_MIN 8
-/* What a line has next to its name: the bar, bytes, tensors, spaces. */
-#define BESIDE (2 + 1 + BAR + 1 + 10 + 1 + 7 + 2)
+/* Columns of a bar, on a terminal of at least as many. */
+#define BAR        20
+#define BAR_FROM   72
+#define BAR_NARROW 8
+#define NARROW     48
+#define BAR_LEAST  4
+
+#define NAME_MIN (DIGITS_MOST + 6) /* the end of a range, and what can be cut  \
+                                    */
+/* What a line has next to its name and its bar: bytes, tensors, spaces. */
+#define BESIDE (2 + 1 + 1 + 10 + 1 + 7 + 2)
 #define TYPES  20 /* columns that the types usually take */
 
 /* Tensors whose names begin alike. */
@@ -44,7 +51,7 @@ struct tree {
     struct group *group;
     size_t tensors, groups;
     /* Of the lines that will be printed. */
-    size_t width;
+    size_t width, bar;
     uint64_t most;
 };
 
@@ -267,44 +274,71 @@ static void measure_line(struct tree *tree, const struct line *line)
         tree->most = line->totals.all.bytes;
 }
 
+/* Cut to the terminal; nothing where it ends. */
+static void print_types(const struct tree *tree, const struct totals *totals)
+{
+    struct out *out = &tree->run->out;
+    size_t taken = tree->width + tree->bar + BESIDE;
+
+    if (out->columns > 0 && out->columns <= taken)
+        return;
+    out_text(out, "  ");
+    out_cell_begin(out);
+    for (size_t i = 0; i < totals->count; i++)
+        out_format(out, "%s%s", i > 0 ? " " : "", totals->row[i].type);
+    if (out->columns > 0)
+        out_cell_end(out, out->columns - taken);
+}
+
 static void print_line(struct tree *tree, const struct line *line)
 {
     struct number_text end = range_end(line);
     struct out *out = &tree->run->out;
     const struct totals *totals = &line->totals;
-    size_t width = out_width(line->first->key), room = tree->width;
+    size_t room = tree->width - strlen(end.at), width;
 
-    room -= strlen(end.at);
+    width = out_width(line->first->key);
+    width = width < room ? width : room;
     out_text(out, "  ");
-    out_column(out, line->first->key, width < room ? width : room, true);
+    out_column(out, line->first->key, width, true);
     out_text(out, end.at);
-    out_spaces(out, (width < room ? room - width : 0) + 1);
-    chart_bar(out, totals->all.bytes, tree->most, BAR);
+    out_spaces(out, room - width + 1);
+    chart_bar(out, totals->all.bytes, tree->most, tree->bar);
     out_format(out, " %10s ", size_text(totals->all.bytes).at);
     out_number(out, totals->all.tensors, 7);
-    out_text(out, " ");
-    out_cell_begin(out);
-    for (size_t i = 0; i < totals->count; i++)
-        out_format(out, " %s", totals->row[i].type);
-    if (out->columns > tree->width + BESIDE)
-        out_cell_end(out, out->columns - tree->width - BESIDE + 1);
+    print_types(tree, totals);
     out_text(out, "\n");
+}
+
+/* Names get what the rest of a terminal's line leaves. */
+static void fit(struct tree *tree)
+{
+    size_t columns = tree->run->out.columns, taken, most = NAME_MIN;
+
+    tree->bar = columns == 0 || columns >= BAR_FROM ? BAR
+                : columns >= NARROW                 ? BAR_NARROW
+                                                    : BAR_LEAST;
+    taken = tree->bar + BESIDE + (columns < BAR_FROM ? 0 : TYPES);
+    if (columns > taken + NAME_MIN)
+        most = columns - taken;
+    if (columns > 0 && tree->width > most)
+        tree->width = most;
 }
 
 static void print_lines(struct tree *tree)
 {
     struct out *out = &tree->run->out;
-    size_t most = NAME_MIN;
 
     tree->width = NAME_MIN;
     each_line(tree, measure_line);
-    if (out->columns > BESIDE + TYPES + NAME_MIN)
-        most = out->columns - BESIDE - TYPES;
-    if (out->columns > 0 && tree->width > most)
-        tree->width = most;
+    fit(tree);
     out_text(out, "  ");
     out_column(out, str_of("part"), tree->width, false);
-    out_format(out, " %*s %10s %7s  types\n", BAR, "", "bytes", "tensors");
+    out_format(out, " %*s %10s %7s", (int)tree->bar, "", "bytes", "tensors");
+    if (out->columns == 0 ||
+        out->columns > tree->width + tree->bar + BESIDE + 5)
+        out_text(out, "  types");
+    out_text(out, "\n");
     each_line(tree, print_line);
 }
 
