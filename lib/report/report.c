@@ -105,5 +105,8 @@ enum mf_status mf_report_json(struct mf_model *const *models, size_t count,
     struct mf_report report;
     enum mf_status status = mf_report_check(models, count, options, &report);
 
-    return status == MF_OK ? mf_report_document(&report, &json) : status;
+    if (status != MF_OK)
+        return status;
+    MF_NEED(models[0]->env, write);
+    return mf_report_document(&report, &json);
 }

@@ -394,6 +394,27 @@ static void null_mf_plan_fit(void)
     named("out", mf_plan_fit(model, NULL, &how, NULL));
 }
 
+static void nothing_written(void *user, const char *at, size_t size)
+{
+    (void)user, (void)at, (void)size;
+}
+
+static void null_mf_report(void)
+{
+    struct mf_model *const none = NULL;
+
+    refused(mf_report(NULL, 1, "a.html", NULL));
+    refused(mf_report(&none, 1, "a.html", NULL));
+    refused(mf_report(&model, 0, "a.html", NULL));
+    named("path", mf_report(&model, 1, NULL, NULL));
+}
+
+static void null_mf_report_json(void)
+{
+    refused(mf_report_json(NULL, 1, NULL, nothing_written, NULL));
+    named("write", mf_report_json(&model, 1, NULL, NULL, NULL));
+}
+
 static void null_mf_plan_line_name(void)
 {
     assert_string_equal(mf_plan_line_name(MF_PLAN_KV), "kv");
@@ -1128,6 +1149,8 @@ static const struct {
     { "mf_profile_write", null_mf_profile_write },
     { "mf_quantize_plan_at", null_mf_quantize_plan_at },
     { "mf_readers_name", null_mf_readers_name },
+    { "mf_report", null_mf_report },
+    { "mf_report_json", null_mf_report_json },
     { "mf_reason_at", null_mf_reason_at },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_rule_skipped", null_mf_rule_skipped },
