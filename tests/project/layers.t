@@ -152,7 +152,7 @@ quantize  base lanes io model check draft codec hf write
 verify    base lanes io json model draft codec hf write compare quantize
 plan      base lanes io model arch draft codec hf write quantize rows
 watch     base io json write
-report    base io json model vocab draft hf write compare quantize verify plan
+report    base io json model vocab check draft hf write compare quantize verify plan
 full      base lanes model codec
 ROOMS
 }
