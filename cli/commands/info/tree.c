@@ -27,8 +27,9 @@
 #define NARROW     48
 #define BAR_LEAST  4
 
-#define NAME_MIN (DIGITS_MOST + 6) /* the end of a range, and what can be cut  \
-                                    */
+/* The end of a range, and what can be cut. */
+#define NAME_MIN (DIGITS_MOST + 6)
+
 /* What a line has next to its name and its bar: bytes, tensors, spaces. */
 #define BESIDE (2 + 1 + 1 + 10 + 1 + 7 + 2)
 #define TYPES  20 /* columns that the types usually take */
