@@ -24,8 +24,8 @@ static struct {
 } options;
 
 static const struct option table[] = {
-    OPTION_TEXT("--output", "FILE",
-                options.output, "the page (default: FILE.report.html)"),
+    OPTION_TEXT("--output", "FILE", options.output,
+                "the page (default: FILE.report.html)"),
     OPTION_FLAG("--data", options.data,
                 "read all tensor data: findings about it, and histograms"),
     OPTION_TEXT("--imatrix", "FILE", options.imatrix,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * head.c - sections "head" and "verdict": what a model is, what is wrong with it
+ * head.c - sections "head" and "verdict": what a model is, what is wrong with
+ * it
  */
 #include <string.h>
 
@@ -83,8 +84,7 @@ static enum mf_status facts_put(struct mf_model *model,
         bool own = mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
 
         if (own || outline)
-            status =
-                fact_put(own ? model : outline, (enum mf_fact)fact, json);
+            status = fact_put(own ? model : outline, (enum mf_fact)fact, json);
     }
     mf_json_end(json, '}');
     mf_model_close(outline);
@@ -149,8 +149,8 @@ static void finding_put(const struct mf_model *model,
         mf_put_number(json, "offset", finding->offset);
     mf_put_number(json, "shard", finding->shard);
     if (finding->tensor.at &&
-        mf_tensor_find(model, finding->tensor.at, finding->tensor.size,
-                       &tensor, &at))
+        mf_tensor_find(model, finding->tensor.at, finding->tensor.size, &tensor,
+                       &at))
         mf_put_number(json, "tensor", at);
     if (about.at)
         mf_put_text(json, "about", about);

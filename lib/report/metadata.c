@@ -21,8 +21,8 @@ static enum mf_status pieces_put(struct mf_values *values,
     bool shown = true;
 
     for (;;) {
-        struct mf_str front = mf_report_front(
-            value->text, shown ? (size_t)(room - *bytes) : 0);
+        struct mf_str front =
+            mf_report_front(value->text, shown ? (size_t)(room - *bytes) : 0);
 
         mf_json_piece(json, front.at, front.size);
         *bytes += value->text.size;

@@ -17,8 +17,8 @@ struct page {
     struct mf_sink sink;
 };
 
-static enum mf_status page_write(void *user, uint64_t offset,
-                                 const void *bytes, size_t size)
+static enum mf_status page_write(void *user, uint64_t offset, const void *bytes,
+                                 size_t size)
 {
     struct page *page = user;
 

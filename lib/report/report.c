@@ -12,9 +12,9 @@ static enum mf_status model_put(struct mf_model *model,
                                 struct mf_json_out *json)
 {
     static mf_report_section *const sections[] = {
-        mf_report_head,      mf_report_verdict, mf_report_tensors,
-        mf_report_metadata,  mf_report_tokenizer, mf_report_plan,
-        mf_report_data,      mf_report_imatrix,
+        mf_report_head,     mf_report_verdict,   mf_report_tensors,
+        mf_report_metadata, mf_report_tokenizer, mf_report_plan,
+        mf_report_data,     mf_report_imatrix,
     };
     enum mf_status status = MF_OK;
     struct mf_shard shard;
@@ -51,8 +51,7 @@ static enum mf_status pairs_put(const struct mf_report *report,
     mf_json_key(json, "compare");
     mf_json_begin(json, '[');
     for (size_t i = 1; status == MF_OK && i < report->count; i++)
-        status =
-            mf_report_pair(report->model, 0, i, &report->options, json);
+        status = mf_report_pair(report->model, 0, i, &report->options, json);
     mf_json_end(json, ']');
     return status;
 }

@@ -15,9 +15,10 @@
 
 #include "lib/program.h"
 
-typedef enum mf_status mf_report_section(struct mf_model *model,
-                                         const struct mf_report_options *options,
-                                         struct mf_json_out *json);
+typedef enum mf_status
+mf_report_section(struct mf_model *model,
+                  const struct mf_report_options *options,
+                  struct mf_json_out *json);
 
 /* From the header alone, of models of every source: what a page over a file
  * shows as well. */
@@ -30,8 +31,7 @@ mf_report_section mf_report_data, mf_report_imatrix;
 /* One of "compare": a pair of models, as an element of an array.  a and b are
  * their places among the models of the report. */
 enum mf_status mf_report_pair(struct mf_model *const *models, size_t a,
-                              size_t b,
-                              const struct mf_report_options *options,
+                              size_t b, const struct mf_report_options *options,
                               struct mf_json_out *json);
 
 /* The member "recorded": of options->recorded. */

@@ -221,8 +221,8 @@ static bool usual_size(const struct mf_tensor *tensor)
     struct mf_type_info info;
 
     return mf_type_find(tensor->type, &info) && info.block > 0 &&
-           !overflows(tensor) &&
-           tensor->parameters <= PLACE_MAX && tensor->data.size <= PLACE_MAX &&
+           !overflows(tensor) && tensor->parameters <= PLACE_MAX &&
+           tensor->data.size <= PLACE_MAX &&
            tensor->parameters % info.block == 0 &&
            tensor->parameters / info.block * info.size == tensor->data.size;
 }
@@ -275,8 +275,10 @@ static void flags_put(const struct mf_model *model, struct mf_json_out *json)
         unsigned flag;
         const char *name;
     } names[] = {
-        { MF_TENSOR_DAMAGED, "damaged" },   { MF_TENSOR_SIZE_INFERRED, "inferred" },
-        { MF_TENSOR_PACKED, "packed" },     { MF_TENSOR_STRIDED, "strided" },
+        { MF_TENSOR_DAMAGED, "damaged" },
+        { MF_TENSOR_SIZE_INFERRED, "inferred" },
+        { MF_TENSOR_PACKED, "packed" },
+        { MF_TENSOR_STRIDED, "strided" },
         { MF_TENSOR_SWAPPED, "swapped" },
     };
     bool big = mf_model_info(model)->byte_order == MF_BIG_ENDIAN;

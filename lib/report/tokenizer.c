@@ -168,8 +168,8 @@ enum column { TEXTS, KINDS, SCORES };
 static void note(struct vocabulary *vocabulary, enum column column,
                  struct token *token, const struct mf_value *value)
 {
-    if (column == KINDS && (value->type == MF_VALUE_I32 ||
-                            value->type == MF_VALUE_U32))
+    if (column == KINDS &&
+        (value->type == MF_VALUE_I32 || value->type == MF_VALUE_U32))
         kind_note(vocabulary, token, value);
     else if (column == TEXTS && token && value->type == MF_VALUE_STRING)
         text_note(token, value);
@@ -193,9 +193,8 @@ static enum mf_status column_read(struct vocabulary *vocabulary, size_t index,
     if (status != MF_OK)
         return status;
     for (;;) {
-        struct token *token = next < vocabulary->token_count
-                                  ? &vocabulary->token[next]
-                                  : NULL;
+        struct token *token =
+            next < vocabulary->token_count ? &vocabulary->token[next] : NULL;
         bool shown = token && token->id == id;
 
         status = mf_values_next(values, &value);
@@ -230,8 +229,8 @@ static enum mf_status read_all(struct vocabulary *vocabulary, size_t tokens)
 /* ---- the section ---- */
 
 static const char *const kind_names[MF_TOKEN_TYPES] = {
-    "undefined", "normal", "unknown", "control", "user defined", "unused",
-    "byte"
+    "undefined",    "normal", "unknown", "control",
+    "user defined", "unused", "byte"
 };
 
 static void kinds_put(const struct vocabulary *vocabulary,

@@ -71,8 +71,9 @@ static void tensor_text(struct run *run, const struct mf_imatrix_tensor *tensor)
         snprintf(uses, sizeof(uses), "%.0f", (double)tensor->most);
     out_column(out, tensor->name, 40, false);
     out_format(out, " %-9s",
-               tensor->cover == MF_COVER_NO_TENSOR ? "no tensor"
-                                                   : mf_cover_name(tensor->cover));
+               tensor->cover == MF_COVER_NO_TENSOR
+                   ? "no tensor"
+                   : mf_cover_name(tensor->cover));
     if (tensor->cover == MF_COVER_NO_TENSOR) {
         out_text(out, "\n");
         return;

@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cli/report.h"
 
-/* To the largest context of interest: the model's, or the largest that was asked
- * for. */
+/* To the largest context of interest: the model's, or the largest that was
+ * asked for. */
 static void choose_contexts(const struct plan_answer *answer,
                             struct picture *picture)
 {

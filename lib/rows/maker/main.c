@@ -8,8 +8,8 @@
  * fields: what config.json may have.  OUT is where the tables of a language go,
  * and the names of all models that are converted; FILEs have the rows of all
  * languages.  The tables have no rows of paragraphs of the KIND, such as
- * restore, for a library that has no use for them.  If anything is wrong with these, it says what and where, writes
- * nothing and ends with 1.
+ * restore, for a library that has no use for them.  If anything is wrong with
+ * these, it says what and where, writes nothing and ends with 1.
  */
 #include <stdio.h>
 #include <string.h>
