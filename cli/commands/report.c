@@ -199,8 +199,8 @@ const struct command command_report = {
     .examples = "modelfile report model.gguf\n"
                 "modelfile report model.gguf -o page.html --data --fit 16G\n"
                 "modelfile report model-f16.gguf model-q4_k_m.gguf\n"
-                "modelfile quantize in.gguf out.gguf Q4_K_M --record rec\n"
-                "modelfile report out.gguf --run rec\n"
+                "modelfile hash model.gguf --record rec\n"
+                "modelfile report model.gguf --run rec -o run.html\n"
                 "modelfile report --json model.gguf\n",
     .options = table,
     .execute = report,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands/info/info.h"
 #include "cli/commands/info/tree.h"
 #include "cli/describe.h"
 #include "cli/files_from.h"
@@ -38,22 +39,6 @@ static const struct option table[] = {
     { 0 },
 };
 
-/* Of a model that has parameters. */
-static double bits_per_weight(const struct mf_model_info *info)
-{
-    return 8 * (double)info->data_size / (double)info->parameters;
-}
-
-static struct totals add_up(const struct mf_model *model)
-{
-    struct totals totals = { 0 };
-    struct mf_tensor tensor;
-
-    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
-        totals_add(&totals, &tensor);
-    return totals;
-}
-
 /* A Hugging Face model has in config.json what others have in their metadata:
  * the keys of the GGUF file that would be made of it.  If none would, the rest
  * is shown all the same. */
@@ -67,112 +52,6 @@ static struct mf_model *read_config(struct run *run, struct mf_model *model,
         mf_model_outline(model, MF_OUTLINE_FACTS, &outline) != MF_OK)
         report_remark(run, path, mf_env_error(run->env)->message);
     return outline;
-}
-
-/* The one of both that has the fact; NULL: neither. */
-static struct mf_model *find_fact(struct mf_model *model,
-                                  struct mf_model *outline, enum mf_fact fact,
-                                  struct mf_meta *meta, size_t *at)
-{
-    if (mf_model_fact(model, fact, meta, at))
-        return model;
-    return outline && mf_model_fact(outline, fact, meta, at) ? outline : NULL;
-}
-
-/* ---- JSON ---- */
-
-static void fact_json(struct run *run, struct mf_model *model,
-                      struct mf_model *outline, enum mf_fact fact)
-{
-    struct mf_meta meta;
-    size_t at;
-
-    model = find_fact(model, outline, fact, &meta, &at);
-    mf_json_key(&run->json, mf_fact_name(fact));
-    if (!model)
-        mf_json_null(&run->json);
-    else if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
-        mf_json_u64(&run->json, meta.count);
-    else if (meta.type == MF_VALUE_STRING) /* a file type, by name */
-        mf_json_string(&run->json, meta.text.at, meta.text.size);
-    else
-        value_json_whole(run, model, at);
-}
-
-static void findings_json(struct run *run, const struct mf_model *model)
-{
-    const struct mf_model_info *info = mf_model_info(model);
-    struct mf_finding finding;
-
-    json_number(run, "errors", info->error_count);
-    json_number(run, "warnings", info->warning_count);
-    json_bool(run, "pending_edit", info->pending_edit);
-    mf_json_key(&run->json, "findings");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_finding_at(model, i, &finding); i++) {
-        mf_json_begin(&run->json, '{');
-        json_text(run, "id", finding.rule);
-        json_text(run, "severity", mf_severity_name(finding.severity));
-        if (finding.offset != MF_NO_OFFSET)
-            json_number(run, "offset", finding.offset);
-        json_number(run, "shard", finding.shard);
-        json_text(run, "message", finding.message);
-        mf_json_end(&run->json, '}');
-    }
-    mf_json_end(&run->json, ']');
-}
-
-static void shards_json(struct run *run, const struct mf_model *model)
-{
-    struct mf_shard shard;
-
-    mf_json_key(&run->json, "shards");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_shard_at(model, i, &shard); i++) {
-        mf_json_begin(&run->json, '{');
-        json_str(run, "file", str_of(shard.path));
-        json_number(run, "bytes", shard.size);
-        json_number(run, "data_offset", shard.data_offset);
-        json_number(run, "tensors", shard.tensor_count);
-        mf_json_end(&run->json, '}');
-    }
-    mf_json_end(&run->json, ']');
-}
-
-static void show_json(struct run *run, struct mf_model *model,
-                      struct mf_model *outline, const char *path)
-{
-    const struct mf_model_info *info = mf_model_info(model);
-    struct totals totals = add_up(model);
-
-    json_text(run, "format", info->format);
-    json_text(run, "variant", info->variant);
-    json_number(run, "version", info->version);
-    byte_order_json(run, info->byte_order);
-    json_number(run, "parameters", info->parameters);
-    mf_json_key(&run->json, "bits_per_weight");
-    if (info->parameters > 0)
-        mf_json_f64(&run->json, bits_per_weight(info));
-    else
-        mf_json_null(&run->json);
-    json_number(run, "tensor_count", info->tensor_count);
-    json_number(run, "metadata_count", info->metadata_count);
-    json_number(run, "file_bytes", info->file_size);
-    json_number(run, "data_offset", info->data_offset);
-    json_number(run, "data_bytes", info->data_size);
-    json_number(run, "alignment", info->alignment);
-    for (int fact = 0; fact < MF_FACT_COUNT; fact++)
-        fact_json(run, model, outline, (enum mf_fact)fact);
-    json_bool(run, "config_json", outline);
-    for (size_t i = 0; i < KINDS_COUNT; i++)
-        kind_json(run, model, &kinds[i]);
-    adapter_json(run, model);
-    table_json(run, model);
-    totals_show(run, &totals);
-    if (options.tree)
-        tree_show(run, model, path, options.depth);
-    shards_json(run, model);
-    findings_json(run, model);
 }
 
 /* ---- text ---- */
@@ -204,7 +83,7 @@ static void fact_text(struct run *run, struct mf_model *model,
     struct mf_meta meta;
     size_t at;
 
-    model = find_fact(model, outline, fact, &meta, &at);
+    model = info_fact(model, outline, fact, &meta, &at);
     if (!model)
         return;
     label(run, name);
@@ -225,7 +104,7 @@ static bool is_zero(struct mf_model *model, struct mf_model *outline,
 {
     struct mf_meta meta;
 
-    return find_fact(model, outline, fact, &meta, NULL) &&
+    return info_fact(model, outline, fact, &meta, NULL) &&
            meta.type != MF_VALUE_ARRAY && meta.number.u64 == 0;
 }
 
@@ -268,7 +147,7 @@ static void parameter_lines(struct run *run, const struct mf_model_info *info)
     out_text(out, "\n");
     if (info->parameters > 0) {
         label(run, "bits per weight");
-        out_format(out, "%.2f\n", bits_per_weight(info));
+        out_format(out, "%.2f\n", info_bits_per_weight(info));
     }
 }
 
@@ -433,7 +312,7 @@ static void show_text(struct run *run, struct mf_model *model,
                       struct mf_model *outline, const char *path)
 {
     const struct mf_model_info *info = mf_model_info(model);
-    struct totals totals = add_up(model);
+    struct totals totals = info_totals(model);
 
     out_escaped(&run->out, str_of(path), "");
     out_text(&run->out, "\n");
@@ -454,8 +333,10 @@ static void show_text(struct run *run, struct mf_model *model,
 
 static void show_tree(struct run *run, struct mf_model *model, const char *path)
 {
-    out_escaped(&run->out, str_of(path), "");
-    out_text(&run->out, "\n");
+    if (!run->options->json) {
+        out_escaped(&run->out, str_of(path), "");
+        out_text(&run->out, "\n");
+    }
     tree_show(run, model, path, options.depth);
 }
 
@@ -471,10 +352,10 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     if (!first && !run->options->json)
         out_text(&run->out, "\n");
     if (run->options->json)
-        show_json(run, model, outline, path);
-    else if (options.tree)
+        info_json(run, model, outline);
+    if (options.tree)
         show_tree(run, model, path);
-    else
+    else if (!run->options->json)
         show_text(run, model, outline, path);
     mf_model_close(outline);
     mf_model_close(model);
