@@ -299,6 +299,7 @@ base() {
     for matrix in imatrix.dat one.imatrix; do cp "$fixtures/good-imatrix.dat" $matrix; done
     echo '{{ messages }}' >template.jinja
     m hash model.safetensors >manifest
+    m hash model.gguf --record rec >hashes && rm hashes
 }
 check "files for the examples" base
 perl tests/cli/manual.pl examples "$dir/help.json" "$pages" "$dir/examples"
