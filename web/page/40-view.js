@@ -20,6 +20,20 @@ function makeView(report, at, source, page) {
     return view;
 }
 
+// Those of one name get what tells them apart: type or place.
+function makeViews(report, source, page) {
+    const views = list(report.models).map((_, at) => makeView(report, at, source, page));
+    const several = (view) => views.filter((other) => other.name === view.name).length > 1;
+
+    views.filter(several).forEach((view) => {
+        view.mark = `${view.name} (${string(view.facts.file_type) || string(view.head.format)})`;
+    });
+    views.forEach((view) => { view.name = view.mark ?? view.name; });
+    views.filter(several).forEach((view) => { view.mark = `${view.name} #${view.at + 1}`; });
+    views.forEach((view) => { view.name = view.mark ?? view.name; });
+    return views;
+}
+
 // Findings of each tensor, by its index.
 function findingsOf(model, table) {
     const found = new Map();
