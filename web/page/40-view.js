@@ -13,7 +13,7 @@ function makeView(report, at, source, page) {
     view.cells = lazy(() => groupCells(table, view.groups()));
     view.bytes = lazy(() => view.cells().reduce((sum, cell) => plus(sum, cell.bytes), 0));
     view.findings = lazy(() => findingsOf(model, table));
-    view.data = lazy(() => dataOf(model, table));
+    view.data = lazy(() => dataOf(model));
     view.errors = lazy(() => errorsOf(report, at, table));
     view.typeRank = lazy(() => rankTypes(view));
     view.measures = lazy(() => [...errorMeasures(view), ...dataMeasures(view)]);
@@ -71,7 +71,7 @@ function rankTypes(view) {
 }
 
 // Columns of DATA, or null.
-function dataOf(model, table) {
+function dataOf(model) {
     if (!has(model.data)) return null;
     const given = object(model.data), column = (key) => list(given[key]);
     const count = column("count"), histogram = column("histogram");
@@ -84,7 +84,6 @@ function dataOf(model, table) {
         data[key] = (i) => exact(column(key)[i]);
     data.histogram = (i) => (has(histogram[i]) ? object(histogram[i]) : null);
     data.outliers = (i) => exact(object(histogram[i]).outliers);
-    data.count_of = table.count;
     return data;
 }
 

@@ -12,7 +12,7 @@ function measured(key, value) {
 const keyText = (key) => key.replace(/_(us|ns|bytes)$/, "").replaceAll("_", " ");
 
 const members = (value) => Object.entries(object(value)).slice(0, 64)
-    .map(([key, each]) => [fileText(keyText(key)), measured(key, each)]);
+    .filter(([, each]) => has(each) && each !== "").map(([key, each]) => [fileText(keyText(key)), measured(key, each)]);
 
 function drawRecorded(page, body) {
     const given = object(page.report.recorded);
@@ -37,9 +37,12 @@ function drawRecorded(page, body) {
 const MEASUREMENTS = [["totals", "Totals"], ["latency", "Latency"], ["energy", "Energy"],
                       ["configuration", "Configuration"], ["host", "Machine"]];
 
-const measurements = (given) => el("div", { class: "columns" },
-    MEASUREMENTS.filter(([key]) => members(given[key]).length > 0).map(([key, title]) =>
+function measurements(given) {
+    const found = MEASUREMENTS.filter(([key]) => members(given[key]).length > 0);
+
+    return found.length > 0 && el("div", { class: "columns" }, found.map(([key, title]) =>
         el("div", null, el("h3", null, title), facts(members(given[key])))));
+}
 
 // What cannot be drawn says so, and nothing else is lost.
 function drawn(draw) {
@@ -92,14 +95,15 @@ function phaseTable(given) {
 // How often a sample took how long.
 function sampleChart(given) {
     if (!has(given.samples)) return [];
-    const samples = object(given.samples), unit = cut(string(samples.unit), 10);
+    const samples = object(given.samples);
+    const unit = visible(cut(string(samples.unit), 10)).replace(/^us$/, "µs");
     const found = ["wall", "kernel"].map((key) => [key, list(samples[key]).map(statistic)
         .filter((each) => Number.isFinite(each)).sort((a, b) => a - b)])
         .filter(([, values]) => values.length);
     const at = (values, part) => values[Math.min(values.length - 1, Math.floor(part * values.length))];
 
     return found.length === 0 ? [] : [el("h3", null, "Samples"),
-        lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
+        found[0][1].length > 2 && lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
             series: found.map(([name, values]) => ({ name,
                 values: thinned(found[0][1].length).map((i) => values[i] ?? null) })),
             xText: numberText, yText: (value) => `${numberText(value)} ${unit}` }).node,
