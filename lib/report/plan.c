@@ -16,6 +16,7 @@
 struct planning {
     struct mf_planner *planner;
     struct mf_json_out *json;
+    uint64_t limit; /* that the page begins with; 0: none */
     struct mf_plan base; /* all defaults, with the model's context */
     uint64_t context[MF_PLAN_POINTS];
     size_t points;
@@ -269,6 +270,8 @@ static enum mf_status put_plan(struct planning *work)
     struct mf_json_out *json = work->json;
     enum mf_status status;
 
+    if (work->limit > 0)
+        mf_put_number(json, "limit", work->limit);
     put_member(json, "context", work->base.asked);
     put_member(json, "sequences", work->base.sequences);
     put_member(json, "ubatch", work->base.ubatch);
@@ -340,10 +343,10 @@ enum mf_status mf_report_plan(struct mf_model *model,
                               const struct mf_report_options *options,
                               struct mf_json_out *json)
 {
-    struct planning work = { .json = json };
+    struct planning work = { .json = json,
+                             .limit = options ? options->limit : 0 };
     enum mf_status status;
 
-    (void)options;
     mf_clear_error(model->env);
     if (mf_planner_open(model, NULL, &work.planner) != MF_OK)
         return refused(model, json);

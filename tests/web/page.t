@@ -6,13 +6,13 @@
 # In a browser it is tested where Chromium is, and in WEB_MODULES what
 #     npm install --prefix FOLDER playwright-core axe-core
 # has put into FOLDER/node_modules.  SHOTS is a folder for screenshots.
-set -u
+#
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
+set -u
 . tests/tap.sh
+. tests/lib-run.sh
 
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-test.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 page=web/page
 chromium=${CHROMIUM:-/usr/bin/chromium}
 
@@ -85,6 +85,13 @@ if ! command -v node >/dev/null 2>&1; then
     finish
 fi
 results node tests/web/parts.mjs "$dir/script.js"
+
+same() {
+    node tests/web/same.mjs "$dir/script.js" "$modelfile" "$fixtures"/good-* \
+        "$fixtures"/bad-zip-* "$fixtures"/*/*.index.json 2>"$dir/count"
+    grep -q '^[0-9]\{3,\} tensors' "$dir/count" || cat "$dir/count"
+}
+check_empty "tensors of a report are those of tensors info" same
 
 # ---- in a browser
 

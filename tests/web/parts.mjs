@@ -52,13 +52,13 @@ const tests = {
         const table = parts.decodeTensors({ count: 5, types: [{ name: "u8", elements: 1, bytes: 1 },
             { name: "odd" }], shapes: [[10], [2 ** 53 - 1, "9007199254740993"]],
             names: [0, "a", 0, "b", 1, "c", 0, "d", 0, "e"], type: [0, 0, 1, 0, 0],
-            shape: [0, 0, 0, 0, 1], gap: [0, -4, 6, 0, 0], shards: [[0, 2], [1, 3]],
-            size: { 1: 3 }, offset: { 3: "18446744073709551615" }, flags: { 4: ["packed", 5] } },
+            shape: [0, 0, 0, 0, 1], gap: [0, -4, 6, 0, 5], shards: [[0, 2], [1, 3]],
+            size: { 1: 3, 2: 7 }, offset: { 3: "18446744073709551615" }, flags: { 4: ["packed", 5] } },
             [100, 200]);
 
         assert.deepEqual([0, 1, 2, 3, 4].map(table.offset),
-                         [100, 106, 206, 18446744073709551615n, 18446744073709551625n]);
-        assert.deepEqual([0, 1, 2, 3].map(table.bytes), [10, 3, null, 10]);
+                         [100, 106, 206, 18446744073709551615n, 218]);
+        assert.deepEqual([0, 1, 2, 3].map(table.bytes), [10, 3, 7, 10]);
         assert.equal(table.elements(4), 9007199254740991n * 9007199254740993n);
         assert.equal(table.name(2), "bc");
         assert.deepEqual(table.flags(4), ["packed"]);

@@ -185,19 +185,34 @@ function recorded() {
     const time = Array.from({ length: 120 }, (_, i) => i * 100000);
     const resident = time.map((_, i) => Math.round(4e6 + 6e7 * (1 - Math.exp(-i / 20)) + 4e6 * random()));
 
-    return { command: "modelfile quantize IN OUT Q4_K_M", seconds: 12.5,
-             memory: { unit: "us", time, resident, library: resident.map((n) => Math.round(n * 0.6)),
+    const latency = { samples: 60, p50_us: 950, p95_us: 1180, p99_us: 1199, mean_us: 970.5, std_us: 80 };
+    const energy = { source: "rapl", status: "measured", joules: 22.7, mean_watts: 65 };
+
+    // A folder, a heap profile and an answer at once.
+    return { kind: "folder", version: "0.3.3", command: "quantize", exit_code: 0, seconds: 12.5,
+             wall_seconds: 12.6, latency, energy,
+             configuration: { model_commit: "modelfile 0.3.3 quantize ... Q4_K_M", lambda: 0 },
+             host: { system: "Linux", machine: "x86_64", processors: 8, memory_bytes: 25276059648 },
+             totals: { peak_heap_bytes: 67108864, heap_allocations: 1000, bytes_read: "18446744073709551615" },
+             settings: ["Q8_0_t1", "Q4_0_t2"].map((setting) => ({ setting, type: setting.slice(0, 4),
+                 threads: 1, file_bytes: 34560, relative_error: 0.01, peak_heap_bytes: 744039, latency, energy })),
+             result_count: 1200, results: [{ setting: "baseline", coherence_delta: 0, p95_latency_us: 12487 }],
+             memory: { unit: "us", samples: 120, every: 1, time, resident,
+                       kv_cache: resident.map((n) => Math.round(n * 0.2)),
+                       library: resident.map((n) => Math.round(n * 0.6)),
                        other: resident.map((n) => Math.round(n * 0.1)) },
-             samples: { unit: "us", wall: Array.from({ length: 60 }, () => 900 + 300 * random() ** 3),
+             samples: { unit: "us", samples: 60, every: 1,
+                        wall: Array.from({ length: 60 }, () => 900 + 300 * random() ** 3),
                         kernel: Array.from({ length: 60 }, () => 100 + 20 * random()) },
              phases: [["read", 1.5, 100, 0.12], ["quantize", 9, 290, 0.72], ["write", 2, 291, 0.16]]
                  .map(([name, seconds, count, share]) => ({ name, seconds, count, share })),
-             heap: { peak: 67108864, at: 5.5, total: 500000000, blocks: 1000,
+             heap: { mode: "modelfile-heap", unit: "us", at: 5500000, end: 12500000, peak: 67108864,
+                     total: 500000000, blocks: 1000, left: 8, site_count: 240,
                      sites: Array.from({ length: 40 }, (_, i) => ({ bytes: 1e7 - i * 2e5,
-                         at_peak: 8e6 - i * 2e5, blocks: 3 + i,
-                         stack: ["mf_env_resize (heap.c:51)", `make_${i} (part.c:${i})`, "main (main.c:9)"] })) },
-             energy: { status: "measured", joules: 22.7, mean_watts: 65 },
-             problems: ["memory.csv is not what SHA256SUMS says"] };
+                         at_peak: 8e6 - i * 2e5, blocks: 3 + i, stack: [0, 2 + (i % 12), 1] })),
+                     frames: ["mf_env_resize (heap.c:51)", "main (main.c:9)",
+                              ...Array.from({ length: 12 }, (_, i) => `make_${i} (part.c:${i})`)] },
+             problem_count: 1, problems: ["memory.csv is not what SHA256SUMS says"] };
 }
 
 function modelOf(tensors, facts, more) {

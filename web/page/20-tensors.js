@@ -46,19 +46,21 @@ function decodeShards(given, count) {
     return shards;
 }
 
-// Places are sums of gaps and sizes, so an unknown size makes those after it
-// unknown, until one is given.
+// Places are sums of gaps and sizes: an unknown size makes those after it unknown.
+// A tensor that has its offset is not part of the walk.
 function decodeOffsets(table, given, starts) {
     const offsets = new Array(table.count), gaps = list(given.gap);
-    const ends = new Map();
+    let shard = -1, end = null;
 
     for (let i = 0; i < table.count; i++) {
-        const shard = table.shard(i);
-        const before = ends.has(shard) ? ends.get(shard) : exact(starts[shard]);
         const fixed = member(given.offset, i);
 
-        offsets[i] = fixed === undefined ? plus(before, exact(gaps[i] ?? 0)) : exact(fixed);
-        ends.set(shard, plus(offsets[i], table.bytes(i)));
+        if (table.shard(i) !== shard) {
+            shard = table.shard(i);
+            end = exact(starts[shard]);
+        }
+        offsets[i] = fixed === undefined ? plus(end, exact(gaps[i] ?? 0)) : exact(fixed);
+        if (fixed === undefined) end = plus(offsets[i], table.bytes(i));
     }
     return offsets;
 }

@@ -58,7 +58,7 @@ function scaleOf(values, steps) {
     const least = good.reduce((a, b) => Math.min(a, b));
     const most = good.reduce((a, b) => Math.max(a, b));
     const log = most / least > 10;
-    const low = log ? Math.log(Math.max(least, most * 1e-6)) : 0;
+    const low = log ? Math.log(Math.max(least, most * 1e-6)) : least;
     const high = log ? Math.log(most) : most;
     const step = (value) => {
         if (value === Infinity) return steps - 1;

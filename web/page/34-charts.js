@@ -28,8 +28,7 @@ function chartSvg(width, { label, x, series, limit, xText, yText, log, base }) {
     const across = (value) =>
         left + ((place(value) - low) / (high - low || 1)) * (width - left - 14);
     const up = (value) => top + (1 - value / most) * (height - top - bottom);
-    const every = Math.ceil(numbers.length / Math.max(2, Math.floor((width - left) / 56)));
-    const marks = log ? numbers.filter((value, at) => Number.isFinite(value) && (numbers.length - 1 - at) % every === 0)
+    const marks = log ? spread(numbers, across, 52)
         : ticks(high, Math.max(2, (width - left) / 90));
 
     return svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img",
@@ -43,8 +42,17 @@ function chartSvg(width, { label, x, series, limit, xText, yText, log, base }) {
             d: linePath(numbers, each.values, across, up) })),
         limit !== null && [
             svg("line", { x1: left, x2: width, y1: up(limit), y2: up(limit), class: "limit" }),
-            svg("text", { x: width - 4, y: up(limit) - 5, class: "axis end limit-text" },
+            svg("text", { x: left + 4, y: up(limit) - 5, class: "axis limit-text" },
                 `limit ${yText(limit)}`)]);
+}
+
+// From the last to the first, those that are far enough from the one before.
+function spread(numbers, across, least) {
+    const found = [];
+
+    for (const value of numbers.filter(Number.isFinite).sort((a, b) => b - a))
+        if (!found.length || across(found.at(-1)) - across(value) >= least) found.push(value);
+    return found;
 }
 
 function linePath(x, values, across, up) {

@@ -13,11 +13,25 @@ function makeView(report, at, source, page) {
     view.cells = lazy(() => groupCells(table, view.groups()));
     view.bytes = lazy(() => view.cells().reduce((sum, cell) => plus(sum, cell.bytes), 0));
     view.findings = lazy(() => findingsOf(model, table));
-    view.data = lazy(() => dataOf(model, table));
+    view.data = lazy(() => dataOf(model));
     view.errors = lazy(() => errorsOf(report, at, table));
     view.typeRank = lazy(() => rankTypes(view));
     view.measures = lazy(() => [...errorMeasures(view), ...dataMeasures(view)]);
     return view;
+}
+
+// Those of one name get what tells them apart: type or place.
+function makeViews(report, source, page) {
+    const views = list(report.models).map((_, at) => makeView(report, at, source, page));
+    const several = (view) => views.filter((other) => other.name === view.name).length > 1;
+
+    views.filter(several).forEach((view) => {
+        view.mark = `${view.name} (${string(view.facts.file_type) || string(view.head.format)})`;
+    });
+    views.forEach((view) => { view.name = view.mark ?? view.name; });
+    views.filter(several).forEach((view) => { view.mark = `${view.name} #${view.at + 1}`; });
+    views.forEach((view) => { view.name = view.mark ?? view.name; });
+    return views;
 }
 
 // Findings of each tensor, by its index.
@@ -57,7 +71,7 @@ function rankTypes(view) {
 }
 
 // Columns of DATA, or null.
-function dataOf(model, table) {
+function dataOf(model) {
     if (!has(model.data)) return null;
     const given = object(model.data), column = (key) => list(given[key]);
     const count = column("count"), histogram = column("histogram");
@@ -70,7 +84,6 @@ function dataOf(model, table) {
         data[key] = (i) => exact(column(key)[i]);
     data.histogram = (i) => (has(histogram[i]) ? object(histogram[i]) : null);
     data.outliers = (i) => exact(object(histogram[i]).outliers);
-    data.count_of = table.count;
     return data;
 }
 

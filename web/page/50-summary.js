@@ -34,7 +34,7 @@ function plainValue(value) {
 
     if (integer !== null) return grouped(integer);
     if (typeof value === "string") return longText(value);
-    if (typeof value === "number") return numberNode(value);
+    if (typeof value === "number") return String(value);
     if (typeof value === "boolean") return String(value);
     if (Array.isArray(value))
         return value.slice(0, 16).flatMap((each, at) => [at ? ", " : "", plainValue(each)]);

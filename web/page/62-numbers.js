@@ -61,7 +61,7 @@ function drawMatrix(view, body) {
     body.append(facts([
         ["Entries", has(given.tensors) && plainValue(given.tensors)],
         ["Chunks", has(given.chunks) && plainValue(given.chunks)],
-        ["Experts", exact(given.experts) > 0
+        ["Experts", exact(given.experts) > exact(given.tensors)
             && `${grouped(exact(given.experts_used) ?? "?")} of ${grouped(exact(given.experts))} used`],
         ...covers.map(([cover, count]) => [["Tensors: ", fileText(cover)], plainValue(count)]),
     ]));

@@ -19,8 +19,9 @@ function drawMemory(view, body) {
 }
 
 function memoryCurves(view, plan, most, given) {
-    const [unit, size] = unitOf(most), top = Math.ceil((most / size) * 1.25 * 10) / 10;
-    const state = { limit: Math.round(most * 0.6), curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
+    const [unit, size] = unitOf(most), top = Math.ceil((Math.max(most, Number(exact(given.limit) ?? 0)) / size) * 12.5) / 10;
+    const asked = Number(exact(given.limit) ?? 0);
+    const state = { limit: asked > 0 ? asked : Math.round(most * 0.6), curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
     const chartBox = el("div"), fits = el("div", { "aria-live": "polite" });
     const rest = el("div"), parts = el("div");
     const draw = () => {

@@ -1,19 +1,47 @@
 // ---- a recorded run
 
-function drawRecorded(page, body) {
-    const given = object(page.report.recorded), energy = object(given.energy);
-    const problems = list(given.problems).filter((each) => typeof each === "string");
+// A member of an object of measurements, by the end of its name.
+function measured(key, value) {
+    if (/bytes$/.test(key) && exact(value) !== null) return bytesNode(exact(value));
+    if (/_(us|ns)$/.test(key) && typeof value === "number")
+        return `${numberText(value)} ${key.endsWith("us") ? "µs" : "ns"}`;
+    if (/seconds$/.test(key) && typeof value === "number") return `${numberText(value)} s`;
+    return typeof value === "number" ? numberNode(value) : plainValue(value);
+}
 
-    body.append(facts([
-        ["Command", string(given.command) && el("code", null, longText(given.command))],
-        ["Time", has(given.seconds) && `${numberText(statistic(given.seconds))} s`],
-        ["Energy", has(energy.joules) ? `${numberText(statistic(energy.joules))} J, mean `
-            + `${numberText(statistic(energy.mean_watts))} W` : string(energy.status)
-            && fileText(energy.status)]]));
-    if (problems.length) body.append(el("ul", { class: "plain problems" }, problems.map((each) =>
+const keyText = (key) => key.replace(/_(us|ns|bytes)$/, "").replaceAll("_", " ");
+
+const members = (value) => Object.entries(object(value)).slice(0, 64)
+    .filter(([, each]) => has(each) && each !== "").map(([key, each]) => [fileText(keyText(key)), measured(key, each)]);
+
+function drawRecorded(page, body) {
+    const given = object(page.report.recorded);
+    const problems = list(given.problems).filter((each) => typeof each === "string");
+    const words = [given.command, given.sub_command].filter((each) => typeof each === "string");
+    const line = list(given.command_line).filter((each) => typeof each === "string");
+    const command = string(given.command_text) || (line.length ? line : words).join(" ");
+
+    put(body, facts([
+        ["Command", command && el("code", null, longText(command))],
+        ["Version", string(given.version) && fileText(given.version)],
+        ["Exit code", has(given.exit_code) && plainValue(given.exit_code)],
+        ["Time", has(given.seconds) && measured("seconds", given.seconds)],
+        ["Time by the clock", has(given.wall_seconds) && measured("seconds", given.wall_seconds)],
+    ]), problems.length > 0 && el("ul", { class: "plain problems" }, problems.map((each) =>
         el("li", null, severityMark("warning"), " ", fileText(each)))));
-    for (const draw of [memoryOverTime, phaseTable, sampleChart, heapSites])
-        body.append(...drawn(() => draw(given)));
+    for (const draw of [measurements, memoryOverTime, phaseTable, sampleChart, heapSites,
+                        settingsTable, resultsTable])
+        put(body, drawn(() => draw(given)));
+}
+
+const MEASUREMENTS = [["totals", "Totals"], ["latency", "Latency"], ["energy", "Energy"],
+                      ["configuration", "Configuration"], ["host", "Machine"]];
+
+function measurements(given) {
+    const found = MEASUREMENTS.filter(([key]) => members(given[key]).length > 0);
+
+    return found.length > 0 && el("div", { class: "columns" }, found.map(([key, title]) =>
+        el("div", null, el("h3", null, title), facts(members(given[key])))));
 }
 
 // What cannot be drawn says so, and nothing else is lost.
@@ -39,17 +67,18 @@ function memoryOverTime(given) {
     if (!has(given.memory)) return [];
     const memory = object(given.memory), time = list(memory.time).map(statistic);
     const per = member(PER_SECOND, memory.unit) ?? 1, at = thinned(time.length);
-    const series = ["resident", "library", "other"].filter((key) => list(memory[key]).length)
-        .map((key) => ({ name: key, values: at.map((i) => exact(list(memory[key])[i])) }));
+    const series = ["resident", "kv_cache", "library", "other"].filter((key) => list(memory[key]).length)
+        .map((key) => ({ name: keyText(key), key,
+                         values: at.map((i) => exact(list(memory[key])[i])) }));
     const peak = (key) => list(memory[key]).map(exact).filter(has)
         .reduce((most, each) => (each > most ? each : most), 0);
 
     return time.length < 2 || !series.length ? [] : [el("h3", null, "Memory over time"),
         lineChart({ label: `Memory over time; ${series.map((each) =>
-            `${each.name} at most ${bytesText(peak(each.name))}`).join(", ")}`,
+            `${each.name} at most ${bytesText(peak(each.key))}`).join(", ")}`,
             x: at.map((i) => time[i] / per), series, base: 1024, yText: bytesText,
             xText: (value) => `${numberText(value)} s` }).node,
-        facts(series.map((each) => [`Most ${each.name}`, bytesNode(peak(each.name))]))];
+        facts(series.map((each) => [`Most ${each.name}`, bytesNode(peak(each.key))]))];
 }
 
 function phaseTable(given) {
@@ -66,14 +95,15 @@ function phaseTable(given) {
 // How often a sample took how long.
 function sampleChart(given) {
     if (!has(given.samples)) return [];
-    const samples = object(given.samples), unit = cut(string(samples.unit), 10);
+    const samples = object(given.samples);
+    const unit = visible(cut(string(samples.unit), 10)).replace(/^us$/, "µs");
     const found = ["wall", "kernel"].map((key) => [key, list(samples[key]).map(statistic)
         .filter((each) => Number.isFinite(each)).sort((a, b) => a - b)])
         .filter(([, values]) => values.length);
     const at = (values, part) => values[Math.min(values.length - 1, Math.floor(part * values.length))];
 
     return found.length === 0 ? [] : [el("h3", null, "Samples"),
-        lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
+        found[0][1].length > 2 && lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
             series: found.map(([name, values]) => ({ name,
                 values: thinned(found[0][1].length).map((i) => values[i] ?? null) })),
             xText: numberText, yText: (value) => `${numberText(value)} ${unit}` }).node,
@@ -89,7 +119,7 @@ function sampleChart(given) {
 function heapSites(given) {
     if (!has(given.heap)) return [];
     const heap = object(given.heap), sites = list(heap.sites).map(object);
-    const frames = list(heap.frames), per = member(PER_SECOND, heap.unit);
+    const frames = list(heap.frames);
     const calls = (site) => list(site.stack).map((each) => frames[each])
         .filter((each) => typeof each === "string");
     const size = (site) => exact(site.at_peak) ?? exact(site.bytes) ?? 0;
@@ -98,9 +128,11 @@ function heapSites(given) {
 
     return [el("h3", null, "Heap"), facts([
         ["Peak", bytesNode(exact(heap.peak))],
-        ["At", has(heap.at) && (per ? `${numberText(statistic(heap.at) / per)} s`
-            : `${numberText(statistic(heap.at))} ${cut(string(heap.unit) ?? "", 10)}`)],
-        ["Total", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))]]),
+        ["At", momentOf(heap, heap.at)], ["End", momentOf(heap, heap.end)],
+        ["In all", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))],
+        ["Not freed", has(heap.left) && bytesNode(exact(heap.left))],
+        ["Sites", has(heap.site_count)
+            && `${grouped(sites.length)} of ${grouped(exact(heap.site_count) ?? "?")}`]]),
         sites.length > 0 && flames(sites.map((site) => ({ size: Number(size(site)),
             stack: calls(site) }))),
         sites.length > 0 && tableOf("Where memory was allocated, by bytes at the peak",
@@ -113,6 +145,13 @@ function heapSites(given) {
                         bytesNode(exact(site.bytes)), countNode(exact(site.blocks)),
                         stackNode(calls(site))];
             }, 25)];
+}
+
+function momentOf(heap, moment) {
+    const per = member(PER_SECOND, heap.unit), at = statistic(moment);
+
+    if (at === null) return null;
+    return per ? `${numberText(at / per)} s` : `${numberText(at)} ${visible(cut(string(heap.unit), 20))}`;
 }
 
 const DEPTH_MOST = 24, FLAMES_MOST = 1500;
@@ -161,4 +200,29 @@ function stackNode(calls) {
     return folded(el("code", null, fileText(calls[0]), " ← ", fileText(calls[1])), () =>
         el("ol", { class: "calls" }, calls.slice(0, 200).map((call) =>
             el("li", null, el("code", null, fileText(call))))));
+}
+
+function settingsTable(given) {
+    const settings = list(given.settings).map(object);
+    const of = (key) => (i) => measured(key, settings[i][key]);
+    const latency = (key) => (i) => measured(key, object(settings[i].latency)[key]);
+    const columns = [["Setting", of("setting")], ["Type", of("type")],
+        ["Threads", of("threads"), true], ["File", of("file_bytes"), true],
+        ["Relative error", of("relative_error"), true], ["Peak heap", of("peak_heap_bytes"), true],
+        ["p50", latency("p50_us"), true], ["p95", latency("p95_us"), true],
+        ["p99", latency("p99_us"), true]];
+
+    return settings.length === 0 ? [] : [el("h3", null, "Settings"), tableOf("Measured of each setting",
+        columns.map(([label, , right]) => ({ label, number: right })), settings.length, (i) =>
+            columns.map(([, cell]) => cell(i)), 25)];
+}
+
+function resultsTable(given) {
+    const results = list(given.results).map(object), all = exact(given.result_count);
+    const keys = Object.keys(results[0] ?? {}).slice(0, 16);
+
+    return results.length === 0 ? [] : [el("h3", null, "Results"), tableOf("Against the baseline",
+        keys.map((key) => ({ label: fileText(keyText(key)), number: key !== "setting" })),
+        results.length, (i) => keys.map((key) => measured(key, member(results[i], key))), 25),
+        all > results.length && note(`${grouped(results.length)} of ${grouped(all)} lines are here.`)];
 }

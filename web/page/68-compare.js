@@ -139,7 +139,8 @@ function verifyOf(page, verify, there) {
         ? el("strong", { class: "badge good" }, "✓ follows from its source")
         : el("strong", { class: "badge bad" }, "✗ does not follow from its source"), " ",
         model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : ""),
-        facts(counts.map(([verdict, count]) => [fileText(verdict), plainValue(count)])),
+        facts(counts.map(([verdict, count]) =>
+            [fileText(verdict.replaceAll("_", " ")), plainValue(count)])),
         odd.length > 0 && verdictRows(model, odd, "Tensors that are not the same"),
         tensors.length > odd.length && folded(`The same: ${grouped(tensors.length - odd.length)}`,
             () => verdictRows(model, tensors.filter((each) => each.verdict === "same"),

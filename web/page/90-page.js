@@ -63,7 +63,7 @@ function themeButton() {
 function makePage(report, source) {
     const page = { report, source, shown: 0, root: document.getElementById("report") };
 
-    page.views = list(report.models).map((_, at) => makeView(report, at, source, page));
+    page.views = makeViews(report, source, page);
     // What another section asks of the table of one model.
     const table = (at) => {
         if (page.shown !== at) page.open(at);
@@ -78,7 +78,7 @@ function makePage(report, source) {
         drawPage(page);
     };
     page.reload = (at, id) => {
-        page.views = list(report.models).map((_, i) => makeView(report, i, source, page));
+        page.views = makeViews(report, source, page);
         page.open(at);
         document.getElementById(`${id}-title`)?.focus();
     };
