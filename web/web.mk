@@ -40,5 +40,15 @@ $(WEB_WASM): FORCE
 	    then wasm-opt -Oz $(WEB)/objects/modelfile.wasm -o $@; \
 	    else cp $(WEB)/objects/modelfile.wasm $@; fi
 
-.PHONY: web
-web: $(WEB_WASM) ## the library as WebAssembly: build/web
+# ---- the pages
+
+$(WEB)/local.html $(WEB)/remote.html: $(WEB)/%.html: web/build.mjs $(WEB_WASM) \
+    $(wildcard web/host/*.js web/start/* web/page/*)
+	$(call say,PAGE,$@)
+	$(Q)node web/build.mjs $(WEB_WASM) $* $(VERSION) $@
+
+.PHONY: web web-serve
+web: $(WEB)/local.html $(WEB)/remote.html ## the library as WebAssembly, and pages over model files: build/web
+
+web-serve: web ## serves these pages on 127.0.0.1, and build/web with ranges
+	python3 web/serve.py $(WEB)
