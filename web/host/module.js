@@ -204,6 +204,11 @@ export class Model {
         return { ...spent, memory: this.#exports.memory.buffer.byteLength };
     }
 
+    /** What a read or a neighbour threw in the last call, whatever came of it. */
+    get failure() {
+        return this.#failed;
+    }
+
     close() {
         if (!this.#dead)
             this.#enter(() => this.#exports.close());
