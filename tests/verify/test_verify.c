@@ -326,6 +326,7 @@ static void find_older(enum mf_type type, float *row, uint8_t *blocks)
     for (uint64_t seed = 0;; seed++) {
         assert_true(seed < 10000);
         make_numbers(NULL, 7, seed * 31, row, COLUMNS * sizeof(*row));
+        in_file_order(row, COLUMNS, sizeof(*row)); /* back to the machine's */
         assert_true(today->encode_on_grid(map, row, weights, now, COLUMNS));
         assert_true(older->encode_on_grid(map, row, weights, blocks, COLUMNS));
         if (memcmp(now, blocks, size) != 0)
