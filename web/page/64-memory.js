@@ -14,14 +14,15 @@ function drawMemory(view, body) {
     if (string(given.reason)) body.append(note("Not everything is known: ", fileText(given.reason)));
     if (unknown.length) body.append(note("Unknown: ", fileText(unknown.join(", "))));
     if (estimated.length) body.append(note("Estimated: ", fileText(estimated.join(", "))));
-    if (totals.length) body.append(...memoryCurves(view, plan, Math.max(...totals), given));
+    if (totals.length) body.append(...memoryCurves(view, plan, totals, given));
     else body.append(note("No total is known."));
 }
 
-function memoryCurves(view, plan, most, given) {
+function memoryCurves(view, plan, totals, given) {
+    const most = Math.max(...totals), between = Math.round((Math.min(...totals) + most) / 2);
     const [unit, size] = unitOf(most), top = Math.ceil((Math.max(most, Number(exact(given.limit) ?? 0)) / size) * 12.5) / 10;
     const asked = Number(exact(given.limit) ?? 0);
-    const state = { limit: asked > 0 ? asked : Math.round(most * 0.6), curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
+    const state = { limit: asked > 0 ? asked : between, curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
     const chartBox = el("div"), fits = el("div", { "aria-live": "polite" });
     const rest = el("div"), parts = el("div");
     const draw = () => {
