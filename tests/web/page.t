@@ -91,7 +91,7 @@ same() {
         "$fixtures"/bad-zip-* "$fixtures"/*/*.index.json 2>"$dir/count"
     grep -q '^[0-9]\{3,\} tensors' "$dir/count" || cat "$dir/count"
 }
-check_empty "tensors of a report are those of tensors info" same
+check_empty "a report has the tensors of tensors info" same
 
 # ---- in a browser
 

@@ -65,7 +65,7 @@ function cellText(cell) {
             : fits > 5 ? `${cut(cell.label, fits - 1)}…` : null;
 
     return text && svg("text", { x: cell.x + 4, y: cell.y + Math.min(14, cell.height - 3),
-                         class: `cell-text ${cell.fill}` }, text);
+                         class: `cell-text on-${cell.fill}` }, text);
 }
 
 // The cell that an arrow leads to: the nearest in that direction.

@@ -79,6 +79,7 @@ function dataOf(model) {
 
     for (const key of ["min", "max", "mean", "std", "l2"])
         data[key] = (i) => statistic(column(key)[i]);
+    data.shown = (key, i) => exact(column(key)[i]) ?? data[key](i);
     for (const key of ["count", "zeros", "nans", "infinities", "rows", "zero_rows",
                        "constant_rows"])
         data[key] = (i) => exact(column(key)[i]);

@@ -55,8 +55,8 @@ function tensorStatistics(view, i) {
         && `${grouped(value)} of ${grouped(rows)}`;
 
     return [el("h4", null, "Numbers"), facts([
-        ["Numbers", grouped(data.count(i))], ["Least", numberNode(data.min(i))],
-        ["Largest", numberNode(data.max(i))], ["Mean", numberNode(data.mean(i))],
+        ["Numbers", grouped(data.count(i))], ["Least", numberNode(data.shown("min", i))],
+        ["Largest", numberNode(data.shown("max", i))], ["Mean", numberNode(data.mean(i))],
         ["Standard deviation", numberNode(data.std(i))], ["L2 norm", numberNode(data.l2(i))],
         ["Zeros", has(data.zeros(i)) && grouped(data.zeros(i))],
         ["NaNs", has(data.nans(i)) && grouped(data.nans(i))],
@@ -76,7 +76,7 @@ function histogramOf(data, i) {
     const counted = bars.filter((each) => each.count > 0);
 
     return el("figure", null, box, el("figcaption", { class: "note" },
-        has(histogram.outliers) && beyond !== null
+        has(histogram.outliers) && beyond > 0
             ? `${grouped(exact(histogram.outliers) ?? "?")} outliers: magnitudes of at least `
                 + `${numberText(beyond)}, six standard deviations or more.` : ""),
         folded("Counts", () => tableOf("Numbers by magnitude", [{ label: "From – to" },

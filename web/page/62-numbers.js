@@ -44,8 +44,8 @@ function rankingOf(view, measure) {
         const i = order[at], histogram = data.histogram(i), value = measure.value(i);
 
         return [tensorLink(view, i), rounded(measure.text(value), String(value)),
-                bar(most > 0 ? Number(value) / most : 0), numberNode(data.min(i)),
-                numberNode(data.max(i)), numberNode(data.std(i)),
+                bar(most > 0 ? Number(value) / most : 0), numberNode(data.shown("min", i)),
+                numberNode(data.shown("max", i)), numberNode(data.std(i)),
                 histogram && histogramSvg(histogramBars(histogram, data.zeros(i)),
                                           statistic(histogram.beyond), 120, 24, true)];
     }, 20);

@@ -14,14 +14,15 @@ function drawMemory(view, body) {
     if (string(given.reason)) body.append(note("Not everything is known: ", fileText(given.reason)));
     if (unknown.length) body.append(note("Unknown: ", fileText(unknown.join(", "))));
     if (estimated.length) body.append(note("Estimated: ", fileText(estimated.join(", "))));
-    if (totals.length) body.append(...memoryCurves(view, plan, Math.max(...totals), given));
+    if (totals.length) body.append(...memoryCurves(view, plan, totals, given));
     else body.append(note("No total is known."));
 }
 
-function memoryCurves(view, plan, most, given) {
+function memoryCurves(view, plan, totals, given) {
+    const most = Math.max(...totals), between = Math.round((Math.min(...totals) + most) / 2);
     const [unit, size] = unitOf(most), top = Math.ceil((Math.max(most, Number(exact(given.limit) ?? 0)) / size) * 12.5) / 10;
     const asked = Number(exact(given.limit) ?? 0);
-    const state = { limit: asked > 0 ? asked : Math.round(most * 0.6), curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
+    const state = { limit: asked > 0 ? asked : between, curve: 0, at: Math.max(0, plan.contexts.indexOf(exact(given.context))) };
     const chartBox = el("div"), fits = el("div", { "aria-live": "polite" });
     const rest = el("div"), parts = el("div");
     const draw = () => {
@@ -43,11 +44,10 @@ function memoryCurves(view, plan, most, given) {
         state.limit = Math.round(value * size);
         draw();
     };
-    const select = (key, options) => (value) => {
+    const select = (key) => (value) => {
         state[key] = Number(value);
         draw();
         parts.replaceChildren(partTable(plan, state));
-        return options;
     };
 
     range.value = exactly.value = Number((state.limit / size).toFixed(3));
@@ -99,8 +99,8 @@ function mixTable(view, plan, state, given) {
          { label: "Bits per weight", number: true }, { label: "Imatrix" }], mixes.length, (i) => {
             const { mix, total } = mixes[i], good = total !== null && total <= state.limit;
 
-            return [fileText(string(mix.name)), total === null ? "unknown"
-                : el("span", { class: good ? "mark good" : "mark" }, good ? "fits" : "too large"),
+            return [fileText(string(mix.name)), total === null
+                ? (has(mix.weights) ? "unknown" : "cannot be made") : el("span", { class: good ? "mark good" : "mark" }, good ? "fits" : "too large"),
                     bytesNode(total), bar(total === null ? 0 : Number(total)
                         / Math.max(1, state.limit), good ? "" : "over"),
                     bytesNode(exact(mix.file_bytes)), numberNode(statistic(mix.bits_per_weight)),
@@ -126,11 +126,13 @@ function partTable(plan, state) {
             ...PARTS.map((part) => bytesNode(curve[part][at])), bytesNode(curve.total[at])]));
 }
 
+const lastContext = (given) => grouped(exact(list(given.contexts).at(-1)) ?? "?");
+
 function deviceTable(given) {
     const devices = list(given.devices).map(object);
 
     return devices.length > 0 && el("div", null, el("h3", null, "Devices"), tableOf(
-        "All blocks on one device", [{ label: "Device" },
+        `All blocks on one device, with a context of ${lastContext(given)}`, [{ label: "Device" },
             ...PARTS.map((part) => ({ label: part, number: true })), { label: "total", number: true },
             { label: "limit", number: true }], devices.length, (i) => [
             fileText(string(devices[i].name)),
@@ -149,7 +151,7 @@ function offloadTable(given, state) {
         note(best < 0 ? `No offload fits in devices of ${bytesText(state.limit)}.`
             : `${grouped(best)} blocks are the most that fit in devices of `
                 + `${bytesText(state.limit)}.`),
-        tableOf("Memory by the number of blocks on devices", [{ label: "Blocks", number: true },
+        tableOf(`Memory by blocks on devices, with a context of ${lastContext(given)}`, [{ label: "Blocks", number: true },
             { label: "Host", number: true }, { label: "Devices", number: true }, { label: "Fits" }],
             offloads.length, (i) => [
                 exact(offloads[i].blocks) ?? "?", bytesNode(exact(offloads[i].host)),

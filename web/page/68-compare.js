@@ -18,13 +18,8 @@ function sideBySide(views) {
         ...[...new Set(views.flatMap((view) => Object.keys(view.facts)))].map((key) =>
             [fileText(key.replaceAll("_", " ")), (view) => plainValue(member(view.facts, key))]),
     ];
-    const cells = rows.map(([label, of]) => [label, ...views.map((view) => {
-        const node = of(view);
-
-        return node;
-    })]);
-    const differs = ([, ...values]) => new Set(values.map((value) =>
-        el("span", null, value === "" ? "" : cloned(value)).textContent)).size > 1;
+    const cells = rows.map(([label, of]) => [label, ...views.map((view) => el("div", null, of(view)))]);
+    const differs = ([, ...nodes]) => new Set(nodes.map((node) => node.textContent)).size > 1;
 
     return tableOf("Facts side by side; those that differ are marked", [{ label: "" },
         ...views.map((view) => ({ label: fileText(view.name, 60) }))], rows.length, (i) => [
@@ -32,16 +27,18 @@ function sideBySide(views) {
         ...cells[i].slice(1)], 100);
 }
 
-const cloned = (value) => [value].flat(Infinity).map((each) => each?.cloneNode?.(true) ?? each);
+function sameBadge({ same }) {
+    if (same === true) return el("strong", { class: "badge good" }, "✓ the same");
+    return el("strong", { class: "badge" }, same === false ? "different" : "no difference was seen");
+}
 
 function drawPair(page, pair) {
     const a = element(page.views, pair.a), b = element(page.views, pair.b);
 
     if (!a || !b) return [note("A comparison is of models that are not in the document.")];
     return [el("h3", null, fileText(a.name, 80), " and ", fileText(b.name, 80)),
-            el("p", null, pair.same === true
-                ? el("strong", { class: "badge good" }, "✓ the same tensors and metadata")
-                : el("strong", { class: "badge" }, "different")),
+            el("p", null, sameBadge(pair), pair.data === false && " the data were not compared",
+               string(pair.reason) && [": ", fileText(pair.reason, 500)]),
             ...drawn(() => verifyOf(page, object(pair.verify), has(pair.verify))),
             ...drawn(() => keysThatDiffer(a, b, pair)),
             ...drawn(() => tensorsThatDiffer(page, a, b, pair))];
@@ -128,6 +125,14 @@ function errorMap(page, pair, tensors, measure, value) {
         (block, kind) => page.filter(view.at, block, kind)), { open: true });
 }
 
+function followsBadge({ follows }) {
+    if (follows === true)
+        return el("strong", { class: "badge good" }, "✓ follows from its source");
+    return follows === false
+        ? el("strong", { class: "badge bad" }, "✗ does not follow from its source")
+        : el("strong", { class: "badge" }, "not verified");
+}
+
 function verifyOf(page, verify, there) {
     if (!there) return [];
     const model = element(page.views, verify.model), source = element(page.views, verify.source);
@@ -135,10 +140,9 @@ function verifyOf(page, verify, there) {
     const tensors = list(verify.tensors).map(object);
     const odd = tensors.filter((each) => each.verdict !== "same");
 
-    return [el("h4", null, "Verification"), el("p", null, verify.follows === true
-        ? el("strong", { class: "badge good" }, "✓ follows from its source")
-        : el("strong", { class: "badge bad" }, "✗ does not follow from its source"), " ",
-        model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : ""),
+    return [el("h4", null, "Verification"), el("p", null, followsBadge(verify), " ",
+        model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : "",
+        string(verify.reason) && [": ", fileText(verify.reason, 500)]),
         facts(counts.map(([verdict, count]) =>
             [fileText(verdict.replaceAll("_", " ")), plainValue(count)])),
         odd.length > 0 && verdictRows(model, odd, "Tensors that are not the same"),
