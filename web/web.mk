@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# web.mk - the library as WebAssembly, and pages over model files
+# web.mk - the library as WebAssembly, pages over model files, a package for npm
 #
 # make web calls itself with clang for WebAssembly (tests/ports/port_build.sh),
 # and that call makes $(MODULE).
@@ -36,9 +36,33 @@ $(WEB_WASM): FORCE
 	    ROWS_LEFT_OUT="$(WEB_ROWS)" PORT_ONLY=$(WEB)/objects PORT_CFLAGS="$(WEB_FLAGS)" \
 	    PORT_ZLIB_CFLAGS=-Oz \
 	    sh tests/ports/port_build.sh wasi $(WEB)/objects/modelfile.wasm
-	@cmp -s $(WEB)/objects/modelfile.wasm $@ || if command -v wasm-opt >/dev/null; \
+	@[ $@ -nt $(WEB)/objects/modelfile.wasm ] || if command -v wasm-opt >/dev/null; \
 	    then wasm-opt -Oz $(WEB)/objects/modelfile.wasm -o $@; \
 	    else cp $(WEB)/objects/modelfile.wasm $@; fi
 
-.PHONY: web
-web: $(WEB_WASM) ## the library as WebAssembly: build/web
+# ---- the pages
+
+$(WEB)/local.html $(WEB)/remote.html: $(WEB)/%.html: web/build.mjs $(WEB_WASM) \
+    $(wildcard web/host/*.js web/start/* web/page/*)
+	$(call say,PAGE,$@)
+	$(Q)node web/build.mjs $(WEB_WASM) $* $(VERSION) $@
+
+# ---- the package for npm
+
+WEB_NPM  := $(WEB)/npm
+WEB_PACK := $(WEB)/modelfile-$(VERSION).tgz
+$(WEB_PACK): $(WEB_WASM) $(wildcard web/npm/* web/host/*.js) LICENSE
+	@rm -rf $(WEB_NPM) && mkdir -p $(WEB_NPM)/host
+	@cp web/npm/*.js web/npm/*.ts web/npm/README.md LICENSE $(WEB_WASM) $(WEB_NPM)
+	@cp web/host/cache.js web/host/module.js web/host/node.js $(WEB_NPM)/host
+	@sed 's/@VERSION@/$(VERSION)/' web/npm/package.json >$(WEB_NPM)/package.json
+	$(call say,PACK,$@)
+	$(Q)cd $(WEB_NPM) && npm pack --silent --pack-destination .. >/dev/null
+
+.PHONY: web web-serve web-npm
+web: $(WEB)/local.html $(WEB)/remote.html ## the library as WebAssembly, and pages over model files: build/web
+
+web-npm: $(WEB_PACK) ## a package for npm: build/web/modelfile-VERSION.tgz
+
+web-serve: web ## serves these pages on 127.0.0.1, and build/web with ranges
+	python3 web/serve.py $(WEB)

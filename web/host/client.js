@@ -4,7 +4,7 @@
 import { ModelfileError } from './module.js';
 
 /** A model that a worker has; its calls return promises. */
-export class RemoteModel {
+export class WorkerModel {
     #worker;
     #waiting = new Map();
     #next = 0;

@@ -76,6 +76,7 @@ export class Model {
      * @param name of the file, for messages and to find its neighbours
      * @param file { size, read(offset, into) }
      * @param options.neighbour(name) another file, or null
+     * @param options.together whether shards belong to it that its name counts
      * @param options.progress(done, total) during long calls
      */
     constructor(module, name, file, options = {}) {
@@ -88,7 +89,7 @@ export class Model {
 
         this.#exports = instance.exports;
         this.#exports._initialize?.();
-        this.#run(() => this.#exports.open(this.#pass(name)));
+        this.#run(() => this.#exports.open(this.#pass(name), options.together ? 1 : 0));
     }
 
     #host(progress) {
@@ -201,6 +202,11 @@ export class Model {
         const spent = JSON.parse(this.#run(() => this.#exports.spent() ?? OK));
 
         return { ...spent, memory: this.#exports.memory.buffer.byteLength };
+    }
+
+    /** What a read or a neighbour threw in the last call, whatever came of it. */
+    get failure() {
+        return this.#failed;
     }
 
     close() {

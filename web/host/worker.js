@@ -45,7 +45,7 @@ const calls = {
 
         cache = new Cache();
         model = new Model(module, name, cache.file(blobFile(file)),
-            { neighbour: blobNeighbours(files, cache), progress });
+            { neighbour: blobNeighbours(files, cache), together: files.length > 1, progress });
     },
     async openUrl({ module, url }) {
         const name = decodeURIComponent(new URL(url).pathname.split('/').pop());

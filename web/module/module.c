@@ -159,15 +159,19 @@ EXPORT("room", char *, module_room(size_t size))
     return size < sizeof(text) ? text : NULL;
 }
 
-/* Opens file 0 of the host.  name: in module_room, terminated. */
-EXPORT("open", int, module_open(const char *name))
+/* Opens file 0 of the host.  name: in module_room, terminated.  together: also
+ * the shards of safetensors that its name counts. */
+EXPORT("open", int, module_open(const char *name, int together))
 {
     const struct mf_options options = { .size = sizeof(options),
                                         .heap_limit = HEAP_LIMIT,
                                         .threads = 1,
                                         .progress = report_progress };
-    const struct mf_open_options how = { .size = sizeof(how),
-                                         .allow_missing = true };
+    const struct mf_open_options how = {
+        .size = sizeof(how),
+        .shards = together ? MF_SHARDS_BY_NAME : MF_SHARDS_AUTO,
+        .allow_missing = true,
+    };
     struct mf_byte_source source;
 
     module_close();
