@@ -246,7 +246,7 @@ scripts   = $(wildcard $(1:%=tests/*/%.t))
 # What `make check` runs once, without sanitizers, and `make test` leaves out:
 # other systems, other builds of the library, what is installed, a release, the
 # site, pipelines, the layers of the sources.
-DEEP     := action ci_docs dist install layers musl nozlib site sizes static wasi wheel windows without
+DEEP     := action ci_docs dist install layers module musl nozlib npm pages_open site sizes static wasi wheel windows without
 # Inputs of fuzzing: `make check` runs them under sanitizers.
 FUZZED   := replay
 SCRIPTS  := $(filter-out $(DEB_TEST) $(WHEEL_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcard tests/*/*.t))
@@ -1048,7 +1048,7 @@ clean: ## removes everything that was made
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
-	    Makefile
+	    Makefile web/web.mk
 
 # Objects of tests are kept for the next build.
 .SECONDARY:
