@@ -434,6 +434,7 @@ check_empty "the library reads no environment and no locale, and takes no signal
 maps_files() {
     find "$build" -name '*.o' ! -path '*/tests/*' ! -path '*/fixtures/*' \
         ! -path "$build/musl/*" ! -path "$build/wasi/*" ! -path "$build/windows/*" \
+        ! -path "$build/web/*" \
         ! -path '*/cli/room.o' -exec "$nm" -A -u {} + |
         grep -E ' mmap(64)?(@|$)'
     grep -c 'MAP_ANONYMOUS, -1' cli/room.c | grep -v '^1$'

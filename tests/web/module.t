@@ -75,7 +75,6 @@ done
 seconds=30
 [ -z "${QUICK:-}" ] || seconds=3
 for file in llama/llama-wide-Q4_K_M.gguf good-base.safetensors good-torch.pt; do
-    [ -e "fixtures/$file" ] || file=$(cd fixtures && ls -d good-*."${file##*.}" | head -n 1)
     check_empty "prefixes and mutants of $file do no harm" \
         run mangled "fixtures/$file" $seconds
 done

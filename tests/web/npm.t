@@ -11,10 +11,10 @@ set -u
 . tests/tap.sh
 
 build=${BUILD:-build}
-command -v npm >/dev/null && command -v node >/dev/null || {
+if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
     skip "the package" "apt-get install nodejs npm"
     finish
-}
+fi
 said=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" BUILD="$build" web-npm 2>&1)
 code=$?
 case $said in
