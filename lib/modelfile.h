@@ -2396,7 +2396,7 @@ struct mf_report_options {
 
 /* Writes a page in HTML about models: what is in them, what is wrong with them,
  * how much memory they take; of several also how they differ. The file is all
- * there is to it, and asks for nothing. The same models make the same bytes.
+ * there is to it: it loads no other. The same models make the same bytes.
  * docs/report.md has the document that the page draws. All models must belong
  * to one env. options may be NULL. MF_ERR_OUTPUT if path is a file of a model,
  * or exists and replace is not set. */

@@ -14,7 +14,7 @@
 #include "cli/report.h"
 #include "cli/room.h"
 
-/* More would not fit beside each other. */
+/* More columns would not fit. */
 #define MODELS_MAX 16
 
 static struct {
@@ -182,7 +182,7 @@ const struct command command_report = {
     .operands_min = 1,
     .operands_max = MODELS_MAX,
     .summary = "write a page about a model, or about several side by side",
-    .about = "Writes one HTML file that needs no server and asks for nothing: "
+    .about = "Writes one HTML file that needs no server and no network: "
              "what a model is and what is wrong with it, its tensors as a "
              "table and as a map of bytes, its metadata, chat template and "
              "tokenizer, and the memory that it takes. Only the header is "

@@ -4,7 +4,7 @@
  *
  * Integers are summed up exactly, doubles as doubles, and all others as the
  * floats that they decode to.  Bins and rows are counts, and are left out
- * unless somebody wants a histogram.
+ * unless the caller asks for a histogram.
  */
 #ifndef MF_LIB_SUMS_H
 #define MF_LIB_SUMS_H
@@ -37,7 +37,7 @@ void mf_tensor_sums_add(struct mf_tensor_sums *sums,
 void mf_tensor_sums_join(struct mf_tensor_sums *sums,
                          const struct mf_tensor_sums *more);
 
-/* Results of a whole tensor.  The bins of out are those of the sums. */
+/* Results of a whole tensor.  out has the bins of the sums. */
 void mf_tensor_sums_finish(const struct mf_tensor_sums *sums,
                            struct mf_tensor_histogram *out);
 

@@ -120,8 +120,8 @@ enum mf_status mf_target_flush(struct mf_env *env,
 enum mf_status mf_target_check_space(const struct mf_target *target,
                                      uint64_t size);
 
-/* The file will have so many bytes at least: for one whose size is known when
- * all of it is written, which began with 0. */
+/* The file will have so many bytes at least: for a file that began with a size
+ * of 0 because its size is known only at the end. */
 void mf_target_grow(struct mf_target *target, uint64_t size);
 
 /* From any thread, with that thread's env; a stream only in order. */

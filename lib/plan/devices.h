@@ -57,7 +57,7 @@ struct mf_plan_placed {
     uint64_t loan; /* the largest tensor of those that are lent */
 };
 
-/* Those of the last plan, kept with the planner (planner.c). */
+/* Of the last plan; the planner keeps them (planner.c). */
 struct mf_plan_placed *mf_planner_placed(struct mf_planner *planner);
 
 /* The devices that have the tensor: bits 1 << place in mf_plan.device, and

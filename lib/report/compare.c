@@ -2,7 +2,7 @@
  *
  * compare.c - a pair of models: an element of "compare"
  *
- * What one of the two is keeps nobody from seeing the rest: data that cannot be
+ * A fault in one of the two does not hide the rest: data that cannot be
  * compared, and a model that cannot be verified, are a reason in the document.
  * Only memory, reading and being stopped end the report.
  */
@@ -160,7 +160,7 @@ static void found(void *user, const struct mf_difference *difference)
 
 /* ---- all of them ---- */
 
-/* Tensors that are not read are no reason to compare none: the document has how
+/* The others are compared although some tensors are not read: the document has how
  * many there are. */
 static enum mf_status diff(struct pair *pair, bool data)
 {

@@ -2,8 +2,8 @@
  *
  * put.h - members of the document
  */
-#ifndef MF_LIB_PUT_H
-#define MF_LIB_PUT_H
+#ifndef MF_LIB_REPORT_PUT_H
+#define MF_LIB_REPORT_PUT_H
 
 #include "lib/report/report.h"
 
@@ -17,7 +17,7 @@ void mf_put_text(struct mf_json_out *json, const char *key, struct mf_str text);
 /* A number, bool or null, as the document has it. */
 void mf_report_scalar(struct mf_json_out *json, const struct mf_value *value);
 
-/* The value of an entry alone; what of it is cut the caller has to say. */
+/* The value of an entry alone; the caller has to say what is cut. */
 enum mf_status mf_report_value(struct mf_model *model, size_t index,
                                struct mf_json_out *json);
 

@@ -2,7 +2,7 @@
  *
  * recorded.h - between the files that read what a run has recorded
  *
- * Whoever sends a record can write anything into it.  So what is kept has
+ * A record may come from a stranger, and have anything in it.  What is kept has
  * bounds that do not depend on the files, which are gone over once and never
  * in memory as a whole; and all of a file is checked before anything of it is
  * written.

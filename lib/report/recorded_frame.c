@@ -27,7 +27,7 @@ static struct mf_str without_address(struct mf_str text)
     return (struct mf_str){ text.at + digits + 2, text.size - digits - 2 };
 }
 
-/* Where the place begins: "in /usr/lib/x.so)" or "a.c:5)", behind its bracket;
+/* Where the place begins: "in /usr/lib/x.so)" or "a.c:5)", after its bracket;
  * the end of the text without one. */
 static size_t place_of(struct mf_str text)
 {

@@ -69,7 +69,7 @@ static const struct mf_node *member(const struct mf_node *object,
     return mf_node_get(object, (struct mf_str){ name, strlen(name) });
 }
 
-/* Members of the open object: those of `names`, until NULL, that are known. */
+/* Members of the open object that `names`, which ends with NULL, has. */
 static void put_members(struct mf_recorded *recorded,
                         const struct mf_node *object, const char *const *names)
 {
@@ -83,7 +83,7 @@ static void put_members(struct mf_recorded *recorded,
     }
 }
 
-/* An object within the value; nothing where it is none. */
+/* An object in the value, if it is one. */
 static void put_object(struct mf_recorded *recorded, const char *key,
                        const struct mf_node *object, const char *const *names)
 {

@@ -13,7 +13,7 @@ fixtures=$(realpath "${FIXTURES:-fixtures}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-pictures.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-# In which locale, and then what of the program.
+# Which locale, then arguments of the program.
 utf8() { LC_ALL=C.UTF-8 "$modelfile" "$@" 2>"$dir/err"; }
 ascii() { LC_ALL=C "$modelfile" "$@" 2>"$dir/err"; }
 

@@ -93,7 +93,7 @@ asks() {
         grep -nE 'fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|innerHTML|document\.write|eval\('
     grep -nE '<(link|img|iframe|object|embed|base)[ >]' first.html
 }
-check_empty "it asks for nothing, and writes no markup" asks
+check_empty "it loads no other file, and writes no markup" asks
 check "without a model it has at most 400 KB" \
     [ "$(($(wc -c <first.html)))" -le 409600 ]
 
@@ -106,7 +106,7 @@ ends_of() {
     grep -o '</script' "$1" | wc -l
 }
 check "does not" [ "$(ends_of hostile.gguf.report.html)" = "$(ends_of first.html)" ]
-check_empty "nothing of it is markup" \
+check_empty "its text is not markup" \
     grep -F 'alert(1)</' hostile.gguf.report.html
 
 # ---- what it says ----

@@ -71,7 +71,7 @@ def curves(path, plan):
 def mixes(path, plan, names):
     curve = plan["curves"][0]
     for mix in plan["mixes"]:
-        if mix["weights"] is None or mix["name"] not in names:
+        if None in (mix["weights"],) or mix["name"] not in names:
             continue
         for i in {0, len(plan["contexts"]) - 1}:
             one = planned(path, "--ctx", str(plan["contexts"][i]),
@@ -211,9 +211,9 @@ check "a matrix covers what coverage says" \
 check "experts, too" \
     python3 imatrix.py "$fixtures/good-experts.gguf" "$fixtures/good-imatrix.gguf"
 check "one of another model" python3 imatrix.py "$wide" "$fixtures/good-imatrix.gguf"
-check "a file that is no matrix is an error" \
+check "another file than a matrix is an error" \
     expect 3 "good-base.gguf" report --json "$wide" --imatrix "$fixtures/good-base.gguf"
-check "a model that has no tensors is no reason to fail" \
+check "a model without tensors does not fail" \
     ends 0 report --json "$fixtures/good-table.parquet" --imatrix "$matrix"
 
 # ---- two models ----
@@ -228,7 +228,7 @@ VALUES = {"count": "finite", "rmse": "rmse", "cosine": "cosine",
           "inf_a": "inf_a", "inf_b": "inf_b"}
 
 def values(found, one):
-    if one is None:
+    if not one:
         assert "values" not in found and "no_values" not in found, found
     elif "refused" in one:
         same(found["no_values"], one["refused"])
@@ -238,13 +238,13 @@ def values(found, one):
 
 def tensors(found, one, names):
     for side, index in enumerate("ab"):
-        if one[index] is None:
+        if None in (one[index],):
             assert index not in found, found
         else:
             same(names[side][found[index]], one["name"])
     values(found, one.get("values"))
 
-def plain(entry):  # the digits of an f32 may be those of the same double
+def plain(entry):  # an f32 may have the digits of the same double
     value = number(entry["value"])
     if entry["type"] == "f32" and not isinstance(value, str):
         return struct.pack("f", value)

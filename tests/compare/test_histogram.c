@@ -417,7 +417,7 @@ static void no_number_of_threads_shows(void **state)
         }
 }
 
-/* In any order, more than once; those of a fixture are of many types. */
+/* In any order, more than once; a fixture has many types. */
 static void tensors_of_a_model(void **state)
 {
     struct mf_model *model = open_fixture("good-llama.gguf");

@@ -410,7 +410,7 @@ program_arrows() {
     done
 }
 program_seen() {
-    program_uses | grep -q '/commands\.o .*/cli/commands/info\.o$'
+    program_uses | grep -q '/commands\.o .*/cli/commands/info/info\.o$'
 }
 # tsort puts users before owners, and names the members of each circle.
 program_circles() {

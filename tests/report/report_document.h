@@ -65,7 +65,7 @@ static inline uint64_t number_at(const struct mf_node *node, const char *path)
     const struct mf_node *found = mf_node_at(node, path);
 
     if (!found || found->kind != MF_NODE_NUMBER)
-        fail_msg("%s is no number in %.*s", path, (int)written.size,
+        fail_msg("%s is not a number in %.*s", path, (int)written.size,
                  written.at);
     return found->number.u64;
 }

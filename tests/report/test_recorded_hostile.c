@@ -66,7 +66,7 @@ static void flip_each(const char *name, const char *path, const char *text,
     }
 }
 
-static void every_byte_may_be_another(void **state)
+static void every_byte_is_changed(void **state)
 {
     static const uint8_t masks[] = { 0x01, 0x80 };
 
@@ -129,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(every_prefix_is_refused),
         WITH_ENV(every_prefix_of_a_record_is_a_problem),
-        WITH_ENV(every_byte_may_be_another),
+        WITH_ENV(every_byte_is_changed),
         WITH_ENV(every_allocation_may_be_refused),
     };
 

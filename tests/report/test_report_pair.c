@@ -98,7 +98,7 @@ static void check_pair(const char *a, const char *b)
     mf_model_close(models[0]);
 }
 
-static void differences_are_those_of_diff(void **state)
+static void differences_are_as_diff_has_them(void **state)
 {
     (void)state;
     check_pair(source_name, mix_name);
@@ -124,7 +124,7 @@ static void compare_verdict(void *user, const struct mf_verified_tensor *tensor)
     *at = (*at)->next;
 }
 
-static void verdicts_are_those_of_verify(void **state)
+static void verdicts_are_as_verify_has_them(void **state)
 {
     struct mf_model *models[] = { open_fixture(source_name),
                                   open_fixture(mix_name) };
@@ -298,7 +298,7 @@ static void matrices_cover_what_coverage_says(void **state)
     free(path);
 }
 
-static void what_is_no_matrix_is_an_error(void **state)
+static void another_file_than_a_matrix_is_an_error(void **state)
 {
     struct mf_model *model = open_fixture(source_name);
     struct mf_report_options options = { .size = sizeof(options),
@@ -354,15 +354,15 @@ static void every_allocation_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_DOCUMENT(differences_are_those_of_diff),
-        WITH_DOCUMENT(verdicts_are_those_of_verify),
+        WITH_DOCUMENT(differences_are_as_diff_has_them),
+        WITH_DOCUMENT(verdicts_are_as_verify_has_them),
         WITH_DOCUMENT(what_cannot_be_compared_is_a_reason),
         WITH_DOCUMENT(a_key_is_listed_once),
         WITH_DOCUMENT(what_is_not_read_is_counted),
         WITH_DOCUMENT(every_fixture_can_be_one),
         cmocka_unit_test(stopping_ends_it),
         WITH_DOCUMENT(matrices_cover_what_coverage_says),
-        WITH_DOCUMENT(what_is_no_matrix_is_an_error),
+        WITH_DOCUMENT(another_file_than_a_matrix_is_an_error),
         cmocka_unit_test(every_allocation_failed),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static const struct {
       "block_count=1 context_length=256 embedding_length=64 "
       "attention.head_count=1 feed_forward_length=64 vocab_size=1",
       3 },
-    { "llama", /* rows of 16 numbers are no blocks of 32 */
+    { "llama", /* rows of 16 numbers are not blocks of 32 */
       "block_count=1 context_length=1000 embedding_length=16 "
       "attention.head_count=1 feed_forward_length=64 vocab_size=1",
       1 },

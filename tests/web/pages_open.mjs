@@ -111,7 +111,7 @@ const tests = {
         assert.deepEqual(notes.errors, []);
         await opened.close();
     },
-    async 'a file that is no model is refused, with what is wrong'() {
+    async 'another file than a model is refused, with what is wrong'() {
         const { opened, notes } = await page('local.html');
 
         await opened.setInputFiles('#files', { name: 'x.gguf', mimeType: '', buffer: Buffer.from('GGUF\x03\x00\x00\x00') });

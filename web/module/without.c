@@ -3,8 +3,8 @@
  * without.c - what the module is linked without, though the library calls it
  *
  * The linker takes these functions in the place of the library's.  Nothing of
- * the document has to convert a whole folder: where its sizes are asked for,
- * the callers do with the folder's own tensors.  Nor is all data of a model
+ * the document has to convert a whole folder: its callers count the
+ * folder's own tensors instead.  Nor is all data of a model
  * read.
  */
 #include <dirent.h>

@@ -223,7 +223,7 @@ static void add_to_line(struct tree *tree, struct line *line,
 }
 
 /* A group and those that differ from it in the number, by number: among those
- * of as many digits, the order of names is that of numbers. */
+ * of as many digits, names are in the order of numbers. */
 static void each_line_of(struct tree *tree, size_t first,
                          line_function *function)
 {

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* Of names, so many parts are told apart, a number counts as one with the part
+/* Names are divided at so many parts; a number counts as one with the part
  * before it; 0: up to the first number.  Lines of text, or the member "tree".
  * After an error of memory it is reported for path. */
 void tree_show(struct run *run, const struct mf_model *model, const char *path,

@@ -88,7 +88,7 @@ static enum mf_status read_token(struct search *search, bool *same,
             status = is_text(search, same);
         else if (token == MF_JSON_NUMBER && strcmp(key, "id") == 0 &&
                  !mf_json_plain_u64(json, id))
-            status = wrong(search, "the id of an added token is no number");
+            status = wrong(search, "the id of an added token is not a number");
         else
             status = mf_json_skip(json, token);
     }
@@ -106,7 +106,7 @@ static enum mf_status look(struct search *search, const char *key)
     if (!same)
         return MF_OK;
     if (key ? !read_id(key, &id) : id == NO_ID)
-        return wrong(search, "the id of an added token is no number");
+        return wrong(search, "the id of an added token is not a number");
     search->id = id;
     return MF_OK;
 }
