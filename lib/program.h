@@ -387,7 +387,7 @@ struct mf_json_out {
     bool comma, after_key; /* private; start with false */
 };
 
-/* bracket: one of { [ and } ]. */
+/* bracket: one of { [ and } ].  A last key without a value gets null. */
 void mf_json_begin(struct mf_json_out *json, char bracket);
 void mf_json_end(struct mf_json_out *json, char bracket);
 

@@ -199,7 +199,7 @@ const struct command command_report = {
     .examples = "modelfile report model.gguf\n"
                 "modelfile report model.gguf -o page.html --data --fit 16G\n"
                 "modelfile report model-f16.gguf model-q4_k_m.gguf\n"
-                "modelfile report model.gguf --run rec       a record of a run\n"
+                "modelfile report model.gguf --run rec   how a run went\n"
                 "modelfile report --json model.gguf\n",
     .options = table,
     .execute = report,

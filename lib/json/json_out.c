@@ -42,11 +42,14 @@ void mf_json_begin(struct mf_json_out *json, char bracket)
     json->comma = false;
 }
 
+/* A key whose value could not be had has null. */
 void mf_json_end(struct mf_json_out *json, char bracket)
 {
     if (!json)
         return;
 
+    if (json->after_key)
+        mf_json_null(json);
     put(json, &bracket, 1);
     json->comma = true;
 }

@@ -160,8 +160,8 @@ static void found(void *user, const struct mf_difference *difference)
 
 /* ---- all of them ---- */
 
-/* The others are compared although some tensors are not read: the document has how
- * many there are. */
+/* The others are compared although some tensors are not read: the document has
+ * how many there are. */
 static enum mf_status diff(struct pair *pair, bool data)
 {
     const struct mf_diff_options options = { .size = sizeof(options),

@@ -16,7 +16,7 @@
 struct planning {
     struct mf_planner *planner;
     struct mf_json_out *json;
-    uint64_t limit; /* that the page begins with; 0: none */
+    uint64_t limit;      /* that the page begins with; 0: none */
     struct mf_plan base; /* all defaults, with the model's context */
     uint64_t context[MF_PLAN_POINTS];
     size_t points;

@@ -72,7 +72,7 @@ done
 # A new option of this kind needs a line above.  Others write, are read by a
 # command that writes nothing, or are tested elsewhere (--imatrix).
 known="--baseline --check --codequality --config --imatrix --junit --metadata \
---outfile --sarif --statement --tensor-type-file"
+--outfile --output --sarif --statement --tensor-type-file"
 all() {
     grep -rhoE 'OPTION_(TEXT|LIST)\("--[a-z-]+", "FILE"' cli/commands |
         sed 's/.*"\(--[^"]*\)", .*/\1/' | sort -u >"$work/found"

@@ -113,9 +113,19 @@ starve validate --data --threads 1 good-llama.gguf
 starve hash --algo sha256 --threads 2 f16.gguf
 starve quantize --force --threads 1 f16.gguf o.gguf Q4_K_M
 starve convert --force --threads 2 good-base.gguf o.apr
-starve report --force --threads 1 -o o.npy good-base.gguf
+json=no
+check "each refused: report" all_refused "" report --force --threads 1 \
+    -o o.npy good-base.gguf --quiet
+json=yes
+check "all from there on: report --json" all_refused + report --json --quiet \
+    --threads 1 good-base.gguf
 if [ -z "${QUICK:-}" ]; then
-    starve report --force --data --threads 1 -o o.npy good-llama.gguf good-base.gguf
+    json=no
+    check "each refused: report of two" all_refused "" report --force --quiet \
+        --data --threads 1 -o o.npy good-llama.gguf good-base.gguf
+    json=yes
+    check "all from there on: report --json of two" all_refused + report \
+        --json --quiet --data --threads 1 good-llama.gguf good-base.gguf
     starve tensors info good-llama.gguf --sort size
     starve tensors stats --threads 1 f16.gguf
     starve tensors export --force --threads 1 f16.gguf t0.weight o.npy

@@ -49,6 +49,21 @@ static void commas_are_between_and_nowhere_else(void **state)
                         "{ } [ [ ] ] 3 ] c: null : '' } .");
 }
 
+static void a_key_without_a_value_has_null(void **state)
+{
+    struct mf_json_out json = new_page();
+
+    (void)state;
+    mf_json_begin(&json, '{');
+    mf_json_key(&json, "a");
+    mf_json_begin(&json, '{');
+    mf_json_key(&json, "b");
+    mf_json_end(&json, '}');
+    mf_json_key(&json, "c");
+    mf_json_end(&json, '}');
+    assert_string_equal(page.text, "{\"a\":{\"b\":null},\"c\":null}");
+}
+
 static void integers_are_written_whole(void **state)
 {
     struct mf_json_out json = new_page();
@@ -199,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(commas_are_between_and_nowhere_else),
+        WITH_ENV(a_key_without_a_value_has_null),
         WITH_ENV(integers_are_written_whole),
         WITH_ENV(what_a_terminal_minds_is_escaped),
         WITH_ENV(keys_are_escaped_like_strings),

@@ -318,7 +318,7 @@ slip names/1-tensors.txt "\$r $dir/more" $end "more than 576 tensors"
 # The whole build ends there.
 stops() {
     mkdir "$dir/tree" && cp -r Makefile lib cli gguf apr safetensors imatrix \
-        torch npy parquet zip "$dir/tree" || return
+        torch npy parquet zip web "$dir/tree" || return
     mkdir "$dir/tree/tests" && cp tests/install_deps.sh "$dir/tree/tests"
     sed -i 's/key uint? vocab_size/kye uint? vocab_size/' \
         "$dir/tree/lib/families/llama.txt"

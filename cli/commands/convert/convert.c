@@ -17,6 +17,7 @@
 #include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/room.h"
 #include "lib/program.h"
 
 static struct {
@@ -309,11 +310,15 @@ static enum mf_status take_consolidated(void *user, const char *path,
 /* Of a folder, the operand becomes the model in it that has this format. */
 static bool find_consolidated(struct run *run)
 {
-    static char path[PATH_MAX];
+    char *path;
 
-    *path = 0;
     if (!inputs_is_folder(run->operand[0]))
         return true;
+    path = room_take(PATH_MAX);
+    if (!path) {
+        report_memory(run, run->operand[0]);
+        return false;
+    }
     if (mf_folder_list(run->env, run->operand[0], take_consolidated, path) !=
         MF_OK)
         report_failure(run, run->operand[0]);
