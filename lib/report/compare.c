@@ -243,7 +243,8 @@ static enum mf_status differences_put(struct pair *pair, bool data)
     if (*reason)
         mf_put_string(json, "reason", reason);
     unread_put(pair);
-    mf_clear_error(pair->a->env);
+    if (status == MF_OK) /* what is only a reason in the document */
+        mf_clear_error(pair->a->env);
     return status;
 }
 
