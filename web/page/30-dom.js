@@ -36,9 +36,19 @@ function fileText(text, most = 500) {
 const textNodes = (text) => pieces(text).map((piece) =>
     (piece.hidden ? el("span", { class: "escape" }, piece.text) : piece.text));
 
-// What is rounded has the exact number as its title.
-const rounded = (text, full) =>
-    (String(full) === text ? text : el("span", { class: "rounded", title: full }, text));
+// What is rounded has the exact number as its title, or is the title of that.
+let exactly = false;
+
+const rounded = (text, full) => (String(full) === text ? text
+    : el("span", { class: "rounded", title: exactly ? text : full }, exactly ? full : text));
+
+function showExactly(wanted) {
+    if (wanted === exactly) return;
+    exactly = wanted;
+    for (const node of document.querySelectorAll(".rounded"))
+        [node.textContent, node.title] = [node.title, node.textContent];
+}
+
 const bytesNode = (value) =>
     (value === null ? "unknown" : rounded(bytesText(value), `${grouped(value)} bytes`));
 const countNode = (value) =>

@@ -25,9 +25,15 @@ function drawMap(view, body) {
     };
 
     recolour("type");
+    const unknown = cells.reduce((sum, cell) => sum + cell.unknown, 0);
+
     body.append(measures.length ? el("div", { class: "toolbar" },
         choice("Colour", [["type", "Type"], ...measures.map((each) => [each.id, each.label])],
                "type", recolour)) : "", legend, map.node,
+        unknown > 0 ? note(`The size of ${plural(unknown, "tensor")} is unknown: not in the map, and not`
+            + " in the bytes of the tables.") : "",
+        view.groups().blocks.length > CELLS_MOST ? note(`Only the ${grouped(CELLS_MOST)} largest`
+            + " blocks are in the map.") : "",
         el("div", { class: "columns" }, blocksTable(view), kindsTable(view)));
 }
 
@@ -111,11 +117,11 @@ function typeLegend(view) {
                   { class: "link" }),
            el("span", { class: "note" }, ` ${bytesText(each.bytes)}, `
                + `${percentText(Number(each.bytes) / total)}`))),
-        ranked.length > 24 && el("li", null, `and ${ranked.length - 24} more`));
+        ranked.length > 24 && el("li", null, `and ${ranked.length - 24} more: choose them above the table`));
 }
 
-function sums(cells, of, many) {
-    const found = Array.from({ length: many }, () => ({ cells: [], bytes: 0, tensors: 0 }));
+function sums(cells, of, count) {
+    const found = Array.from({ length: count }, () => ({ cells: [], bytes: 0, tensors: 0 }));
 
     for (const cell of cells) {
         const sum = found[of(cell)];
