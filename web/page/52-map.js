@@ -84,6 +84,7 @@ function blockCells(view, { block, cells }, area, colours) {
         area.y + 1 + titled, Math.max(0, area.width - 2), Math.max(0, area.height - 2 - titled));
     const drawn = ordered.map((cell, at) => ({ ...inner[at], fill: cellFill(view, cell, colours),
         name: cellName(view, cell, colours), label: visible(kinds[cell.kind]),
+        short: visible(kinds[cell.kind].replace(/\.weight$/, "")),
         act: () => view.page.filter(view.at, cell.block, cell.kind) }));
 
     if (titled) drawn.unshift({ x: area.x + 1, y: area.y + 1, width: area.width - 2, height: titled,

@@ -3,7 +3,7 @@
 function drawCompare(page, body) {
     const { views, report } = page, pairs = list(report.compare).map(object);
 
-    body.append(sideBySide(views));
+    put(body, sideBySide(views));
     for (const pair of pairs) body.append(...drawn(() => drawPair(page, pair)));
 }
 
@@ -11,7 +11,7 @@ function drawCompare(page, body) {
 function sideBySide(views) {
     const rows = [
         ["Format", (view) => fileText(string(view.head.format))],
-        ["File", (view) => bytesNode(exact(view.head.file_bytes))],
+        ["Size", (view) => bytesNode(exact(view.head.file_bytes))],
         ["Parameters", (view) => countNode(exact(view.head.parameters))],
         ["Tensors", (view) => countNode(exact(view.head.tensor_count) ?? view.table.count)],
         ["Valid", (view) => verdictBadge(object(view.model.verdict))],
@@ -21,10 +21,13 @@ function sideBySide(views) {
     const cells = rows.map(([label, of]) => [label, ...views.map((view) => el("div", null, of(view)))]);
     const differs = ([, ...nodes]) => new Set(nodes.map((node) => node.textContent)).size > 1;
 
-    return tableOf("Facts side by side; those that differ are marked", [{ label: "" },
-        ...views.map((view) => ({ label: fileText(view.name, 60) }))], rows.length, (i) => [
-        differs(cells[i]) ? el("strong", null, cells[i][0], " ≠") : cells[i][0],
-        ...cells[i].slice(1)], 100);
+    const odd = cells.filter(differs), even = cells.filter((row) => !differs(row));
+    const table = (caption, some) => tableOf(caption, [{ label: "" },
+        ...views.map((view) => ({ label: fileText(view.name, 60) }))], some.length, (i) => some[i], 100);
+
+    return [odd.length ? table("Facts that differ", odd) : note("No facts differ."),
+            even.length > 0 && folded(`${plural(even.length, "fact")} that ${
+                even.length === 1 ? "is" : "are"} the same`, () => table("Facts that are the same", even))];
 }
 
 function sameBadge({ same }) {
@@ -152,13 +155,14 @@ function verifyOf(page, verify, there) {
     if (!there) return [];
     const model = element(page.views, verify.model), source = element(page.views, verify.source);
     const counts = Object.entries(object(verify.counts));
+    const seen = counts.filter(([, count]) => count !== 0);
     const tensors = list(verify.tensors).map(object);
     const odd = tensors.filter((each) => each.verdict !== "same");
 
     return [el("h4", null, "Verification"), el("p", null, followsBadge(verify), " ",
         model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : "",
         string(verify.reason) && [": ", fileText(verify.reason, 500)]),
-        el("p", { class: "verdict" }, counts.filter(([, count]) => count !== 0).map(([verdict, count]) =>
+        seen.length > 1 && el("p", { class: "verdict" }, seen.map(([verdict, count]) =>
             el("span", { class: "count" }, fileText(verdict.replaceAll("_", " ")), ": ", plainValue(count)))),
         odd.length > 0 && verdictRows(model, odd, "Tensors that are not the same"),
         tensors.length > odd.length && folded(`${plural(tensors.length - odd.length, "tensor")} that ${
