@@ -222,6 +222,31 @@ tests["a name of digits is a name, and words agree with their numbers"] = async 
     await close();
 };
 
+tests["no tensors, one, seventeen models and 90,000 findings are drawn"] = async () => {
+    const { page, wrong, close } = await opened("pair", { width: 360 });
+    const table = (names) => ({ count: names.length, types: [{ name: "f32", elements: 1, bytes: 4 }], shapes: [[]],
+        names: names.flatMap((name) => [0, name]), type: names.map(() => 0), shape: names.map(() => 0), gap: names.map(() => 0) });
+    const show = (models, compare) => page.evaluate((each) => modelfilePage.show(each), { models, compare });
+
+    await show([{ tensors: table([]), metadata: [], verdict: { valid: true }, tokenizer: {}, plan: {}, data: {}, imatrix: {} }]);
+    assert.match(await page.innerText("#tensors"), /There are no tensors/);
+    await show([{ tensors: table(["__proto__"]) }]);
+    assert.deepEqual(await names(page), ["__proto__"]);
+    await show(Array(17).fill({ head: { facts: { name: "x" } }, tensors: table(["a"]) }),
+        Array.from({ length: 16 }, (_, i) => ({ a: 0, b: i + 1, same: true })));
+    assert.equal(await page.$$eval("#compare h3", (all) => all.length), 16);
+    assert.equal(new Set(await page.$$eval(".page-controls option", (all) => all.map((each) => each.text))).size, 17);
+    const finding = { id: "X", severity: "note", message: "line 3 of x", about: "x", tensor: 0 };
+    const began = Date.now();
+
+    await show([{ tensors: table(["a"]), metadata: Array.from({ length: 300 }, (_, i) => ({ key: `k${i}`, type: "string",
+        value: "a\nb" })), verdict: { valid: true, notes: 90000, findings: Array(90000).fill(finding) } }]);
+    assert.match(await page.innerText("#verdict"), /90,000 notes/);
+    assert.ok(Date.now() - began < 5000, `${Date.now() - began} ms`);
+    assert.deepEqual([...wrong, ...await failed(page)], []);
+    await close();
+};
+
 tests["another model keeps the focus on its choice"] = async () => {
     const { page, wrong, close } = await opened("pair");
 

@@ -115,15 +115,15 @@ function lineNode(row, numbered, notes) {
               code, said && el("span", { class: "line-note" }, said));
 }
 
-// In place if it is short.
-function longText(text, notes) {
+// In place if it is short; notes() only of what is opened.
+function longText(text, notes = () => undefined) {
     if (text.length <= 160 && !text.includes("\n")) return fileText(text);
     const lines = text.includes("\n");
     const head = cut(text, 100).split("\n", 1)[0];
 
     return folded([el("bdi", { class: "file" }, textNodes(head)), "… ",
                    el("span", { class: "cut" }, `${grouped(text.length)} characters`)],
-                  () => linesView(text, lines, notes));
+                  () => linesView(text, lines, notes()));
 }
 
 // ---- tables

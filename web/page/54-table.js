@@ -186,6 +186,11 @@ function listenGrid(grid, chooseTensor) {
 
 function drawTable(view, body) {
     const { table } = view, columns = gridColumns(view), groups = view.groups();
+
+    if (table.count === 0) {
+        body.append(note("There are no tensors."));
+        return;
+    }
     const wanted = { text: "", type: "", block: -1, kind: -1, found: false, sort: "", down: false };
     const detail = el("div", { class: "detail", role: "region", "aria-label": "Chosen tensor" });
     const says = el("output", { class: "note" }), chips = el("span", { class: "chips" });
@@ -216,6 +221,7 @@ function drawTable(view, body) {
     const grid = makeGrid(view, columns, choose, sortBy);
     const controls = tableControls(view, wanted, apply);
 
+    grid.box.style.maxHeight = `${(table.count + 2) * ROW}px`;
     body.append(el("div", { class: "toolbar" }, controls.nodes, chips, says),
                 el("div", { class: "grid-and-detail" }, grid.box, detail));
     view.tableSection = tableSection(view, { body, grid, wanted, controls, apply, choose });

@@ -89,7 +89,7 @@ function valueNode(view, entry) {
 
     if (Array.isArray(value)) return arrayNode(entry, value);
     if (typeof value === "string" && entry.type === "string")
-        return [longText(value, lineNotes(view, entry)), has(entry.bytes)
+        return [longText(value, () => lineNotes(view, entry)), has(entry.bytes)
             ? note(`The first part of ${grouped(exact(entry.bytes) ?? "?")} bytes.`) : ""];
     return plainValue(value);
 }
