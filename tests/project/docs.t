@@ -231,6 +231,7 @@ not_alone() {
     done
 }
 check_empty "pictures load and run nothing" not_alone
+check_empty "screenshots have at most 120 KB" find docs -name '*.png' -size +120000c
 if command -v xmllint >/dev/null 2>&1; then
     check "pictures are well-formed" xmllint --noout docs/*.svg
 else

@@ -12,7 +12,7 @@ import { existsSync, readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { HOSTILE, SAMPLES, llamaTensors, wrongs } from "./sample.mjs";
+import { HOSTILE, SAMPLES, llamaTensors, marked, wrongs } from "./sample.mjs";
 
 const folder = process.argv[2], { SHOTS, WEB_MODULES } = process.env;
 const require = createRequire(resolve(WEB_MODULES, "any.js"));
@@ -201,6 +201,58 @@ tests["metadata are searched, and a finding is at its line"] = async () => {
     assert.match(await page.textContent("#metadata .line.marked"), /^3.*if.*warning/s);
     await page.fill("#metadata input[type=search]", "18446744073709551615");
     assert.match(await page.textContent("#metadata tbody"), /18,446,744,073,709,551,615/);
+    await page.fill("#metadata input[type=search]", "general.larger");
+    assert.match(await page.textContent("#metadata tbody"), /18,446,744,073,709,551,614, 7$/);
+    await page.fill("#metadata input[type=search]", "general.digits");
+    assert.match(await page.textContent("#metadata tbody"), /18446744073709551613$/);
+    assert.deepEqual(wrong, []);
+    await close();
+};
+
+tests["a name of digits is a name, and words agree with their numbers"] = async () => {
+    const { page, wrong, close } = await opened("partial");
+
+    await page.evaluate(() => modelfilePage.show({ models: [{ head: { facts: { name: "007", license: "99999999999999999999" },
+        version: 3, version_minor: 0 }, tensors: { count: 1, types: [{ name: "f32", elements: 1, bytes: 4 }],
+        names: [0, "x"], type: [0], shapes: [[1]], shape: [0], gap: [0] } }] }));
+    const text = await page.innerText("#summary");
+
+    for (const each of [/Name\s+007\n/, /License\s+9{20}$/m, /1 type\n/, /version 3\n/]) assert.match(text, each);
+    assert.deepEqual(wrong, []);
+    await close();
+};
+
+tests["no tensors, one, seventeen models and 90,000 findings are drawn"] = async () => {
+    const { page, wrong, close } = await opened("pair", { width: 360 });
+    const table = (names) => ({ count: names.length, types: [{ name: "f32", elements: 1, bytes: 4 }], shapes: [[]],
+        names: names.flatMap((name) => [0, name]), type: names.map(() => 0), shape: names.map(() => 0), gap: names.map(() => 0) });
+    const show = (models, compare) => page.evaluate((each) => modelfilePage.show(each), { models, compare });
+
+    await show([{ tensors: table([]), metadata: [], verdict: { valid: true }, tokenizer: {}, plan: {}, data: {}, imatrix: {} }]);
+    assert.match(await page.innerText("#tensors"), /There are no tensors/);
+    await show([{ tensors: table(["__proto__"]) }]);
+    assert.deepEqual(await names(page), ["__proto__"]);
+    await show(Array(17).fill({ head: { facts: { name: "x" } }, tensors: table(["a"]) }),
+        Array.from({ length: 16 }, (_, i) => ({ a: 0, b: i + 1, same: true })));
+    assert.equal(await page.$$eval("#compare h3", (all) => all.length), 16);
+    assert.equal(new Set(await page.$$eval(".page-controls option", (all) => all.map((each) => each.text))).size, 17);
+    const finding = { id: "X", severity: "note", message: "line 3 of x", about: "x", tensor: 0 };
+    const began = Date.now();
+
+    await show([{ tensors: table(["a"]), metadata: Array.from({ length: 300 }, (_, i) => ({ key: `k${i}`, type: "string",
+        value: "a\nb" })), verdict: { valid: true, notes: 90000, findings: Array(90000).fill(finding) } }]);
+    assert.match(await page.innerText("#verdict"), /90,000 notes/);
+    assert.ok(Date.now() - began < 5000, `${Date.now() - began} ms`);
+    assert.deepEqual([...wrong, ...await failed(page)], []);
+    await close();
+};
+
+tests["another model keeps the focus on its choice"] = async () => {
+    const { page, wrong, close } = await opened("pair");
+
+    await page.selectOption(".page-controls select", "1");
+    assert.equal(await page.evaluate(() => document.activeElement?.closest(".page-controls") !== null), true);
+    assert.match(await page.textContent("h1"), /Quantized/);
     assert.deepEqual(wrong, []);
     await close();
 };
@@ -262,6 +314,40 @@ tests["buttons of a source are there with it alone"] = async () => {
     await page.click(".detail button:text('Show more values')");
     await page.waitForFunction(() => document.querySelectorAll(".detail .values li").length === 512);
     assert.match(await page.textContent(".detail .values li:last-child"), /^20511$/);
+    assert.deepEqual(wrong, []);
+    await close();
+};
+
+tests["all that a document says is on the page, and exactly if it is asked to"] = async () => {
+    const { page, wrong, close } = await opened("partial");
+    const { report, marks } = marked();
+    const forms = (value) => (typeof value === "string" ? [value]
+        : [value.toLocaleString("en"), String(value), `0x${value.toString(16)}`, `${value / 1e6} s`]);
+    const lacking = (text) => marks.filter(({ value }) => !forms(value).some((form) => text.includes(form)))
+        .map(({ path }) => path);
+
+    await page.evaluate((each) => modelfilePage.show(each), report);
+    await openAll(page);
+    const whole = async () => {
+        for (;;) {
+            const left = await page.$$("main .table > button:not([hidden])");
+
+            if (!left.length) return page.innerText("main");
+            for (const each of left) await each.click();
+        }
+    };
+    const text = await whole();
+    let all = "";
+
+    assert.ok(lacking(text).length > marks.length / 4, "numbers are not rounded");
+    await page.click(".exact");
+    for (const curve of ["2", "1", "0"]) {
+        await page.selectOption("#memory label:has-text('Cache') select", curve);
+        all += await whole();
+    }
+    assert.equal(lacking(all).join(" "), "");
+    await page.click(".exact");
+    assert.equal(await page.innerText("main"), text);
     assert.deepEqual(wrong, []);
     await close();
 };

@@ -27,7 +27,7 @@ at_most() {
     found=$(wc -c <"$1")
     [ "$found" -le "$2" ] || echo "$1 has $found bytes, more than $2"
 }
-check_empty "the assets have at most 150 KB" at_most "$dir/template.html" 150000
+check_empty "the assets have at most 200 KB" at_most "$dir/template.html" 200000
 
 count_is() {
     found=$(grep -c -- "$2" "$dir/template.html")

@@ -2,7 +2,7 @@
 //
 // pages_open.mjs - local.html and remote.html in a browser without a screen
 //
-//     node pages_open.mjs FOLDER FILE LARGE HEADER
+//     node pages_open.mjs FOLDER FILE LARGE HEADER [TEST]
 //
 // FOLDER: the pages; FILE: a small GGUF file; LARGE: one of many gigabytes, the
 // data of which begins at HEADER.  WEB_MODULES: the node_modules with
@@ -14,7 +14,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [folder, small, large, header] = process.argv.slice(2);
+const [folder, small, large, header, only] = process.argv.slice(2);
+const fixtures = path.join(path.dirname(small), '..');
 const require = createRequire(path.join(process.env.WEB_MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 const MOST = Number(header) + 256 * 1024;
@@ -74,6 +75,62 @@ async function read(opened) {
 
 const network = ({ requests }) => requests.filter((url) => !url.startsWith('blob:') && !url.startsWith('data:'));
 
+// ---- what several tests do
+
+const OPEN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': 'Range',
+    'Access-Control-Expose-Headers': 'Content-Range' };
+
+// A server whose answers to ranges `answer` writes.
+function answering(write) {
+    const server = http.createServer((request, answer) => {
+        const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+
+        if (request.method === 'OPTIONS')
+            return answer.writeHead(204, OPEN).end();
+        if (first === undefined)
+            return answer.writeHead(404, OPEN).end();
+        write(request, answer, Number(first), Number(last));
+    });
+
+    return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+// remote.html, when it has opened a file of this server or said why not.
+async function asking(server) {
+    const { opened } = await page('remote.html');
+
+    await opened.fill('#url', `http://127.0.0.1:${server.address().port}/x.gguf`);
+    await opened.click('button[type=submit]');
+    await opened.waitForFunction(() => document.querySelector('#start .error').textContent
+        || document.querySelector('#report main'), null, { timeout: 20000 });
+    return opened;
+}
+
+async function gone(server, opened) {
+    server.closeAllConnections();
+    server.close();
+    await opened.close();
+}
+
+// As if they came from a file manager.
+async function drop(opened, files) {
+    const session = await opened.context().newCDPSession(opened);
+    const { x, y } = await (await opened.$('#start .drop')).boundingBox();
+    const data = { items: [], files, dragOperationsMask: 1 };
+
+    for (const type of ['dragEnter', 'dragOver', 'drop'])
+        await session.send('Input.dispatchDragEvent', { type, x: x + 9, y: y + 9, data });
+}
+
+// What only config.json says of it, and what its own files are.
+async function isFolder(opened, notes) {
+    assert.match(await opened.textContent('#report h1'), /good-hf-llama\/model\.safetensors/);
+    assert.match(await opened.textContent('#summary'), /Architecture\s*llama/i);
+    assert.deepEqual(notes.errors, []);
+    assert.deepEqual(network(notes), []);
+    await opened.close();
+}
+
 const tests = {
     async 'local.html shows a file that is chosen'() {
         const { opened, notes } = await page('local.html');
@@ -119,6 +176,112 @@ const tests = {
         assert.match(await opened.textContent('#start .error'), /offset \d+/);
         assert.deepEqual(notes.errors, []);
         await opened.close();
+    },
+    async 'a folder that is chosen is a model with all of its files'() {
+        const { opened, notes } = await page('local.html');
+
+        await opened.setInputFiles('#folder', path.join(fixtures, 'good-hf-llama'));
+        await drawn(opened);
+        await isFolder(opened, notes);
+    },
+    async 'and one that is dropped, by the browser itself'() {
+        const { opened, notes } = await page('local.html');
+
+        await drop(opened, [path.resolve(fixtures, 'good-hf-llama')]);
+        await drawn(opened);
+        await isFolder(opened, notes);
+    },
+    async 'shards that are chosen or dropped are one model'() {
+        for (const give of [(opened, files) => opened.setInputFiles('#files', files), drop]) {
+            const { opened, notes } = await page('local.html');
+
+            await give(opened, [2, 1].map((i) => path.resolve(fixtures, `llama/llama-split-0000${i}-of-00002.gguf`)));
+            await drawn(opened);
+            assert.match(await opened.textContent('h1 >> nth=1'), /llama-split-00001-of-00002\.gguf/);
+            assert.match(await opened.textContent('#summary'), /Shards/);
+            assert.deepEqual(notes.errors, []);
+            await opened.close();
+        }
+    },
+    async 'of several models one is chosen; names show what is hidden in them'() {
+        const { opened, notes } = await page('local.html');
+        const buffer = fs.readFileSync(small), files = ['a\u202eb.gguf', '<b>.gguf', '__proto__.gguf']
+            .map((name) => ({ name, mimeType: '', buffer }));
+
+        await opened.setInputFiles('#files', files);
+        assert.deepEqual(await opened.$$eval('#start button', (all) => all.map((each) => each.textContent)),
+            ['a\\u202eb.gguf', '<b>.gguf', '__proto__.gguf']);
+        await opened.click('#start button >> nth=2');
+        await drawn(opened);
+        assert.match(await opened.textContent('#report h1'), /__proto__/);
+        assert.deepEqual(notes.errors, []);
+        await opened.close();
+    },
+    async 'a folder without a model is said to have none, and a strange one is opened'() {
+        const { opened, notes } = await page('local.html');
+        const strange = path.join(path.dirname(large), 'a\u202e b%2f#?', '__proto__');
+
+        fs.mkdirSync(strange, { recursive: true });
+        for (const name of ['read.me', 'licence'])
+            fs.writeFileSync(path.join(strange, name), '');
+        await drop(opened, [path.dirname(strange)]);
+        await opened.waitForFunction(() => document.querySelector('#start .error').textContent);
+        assert.match(await opened.textContent('#start .error'), /no model file/);
+        fs.copyFileSync(small, path.join(strange, 'constructor.gguf'));
+        await drop(opened, [path.dirname(strange)]);
+        await drawn(opened);
+        assert.match(await opened.textContent('#report h1'), /a\\u202e b%2f#\?\/__proto__\/constructor\.gguf/);
+        assert.deepEqual(notes.errors, []);
+        await opened.close();
+    },
+    async 'nor can a worker of local.html send anything'() {
+        const { opened } = await page('local.html');
+        const server = await serve(true);
+
+        asked.length = 0;
+        const sent = await opened.evaluate((url) => new Promise((resolve) => {
+            const script = `fetch(${JSON.stringify(url)}).then(() => postMessage(true), () => postMessage(false))`;
+            new Worker(URL.createObjectURL(new Blob([script]))).onmessage = ({ data }) => resolve(data);
+        }), `http://127.0.0.1:${server.address().port}/${path.basename(small)}`);
+        assert.equal(sent, false);
+        assert.equal(asked.length, 0);
+        server.close();
+        await opened.close();
+    },
+    async 'a server that means harm is refused, with what is wrong'() {
+        const { size } = fs.statSync(small), header = (first, last, total) => `bytes ${first}-${last}/${total}`;
+        const wrong = {
+            'has changed': (n, first, last) => header(first, last, n > 0 ? size + 1 : size),
+            'bytes from 1 on instead of 0': (n, first, last) => header(n > 0 ? first + 1 : first, last, size),
+            'no file is that long': (n, first, last) => header(first, last, '9'.repeat(400)),
+            'does not say how long': (n, first, last) => header(first, last, '*'),
+        };
+
+        for (const [said, range] of Object.entries(wrong)) {
+            let count = 0;
+            const server = await answering((request, answer, first, last) => {
+                const body = fs.readFileSync(small).subarray(first, last + 1);
+
+                answer.writeHead(206, { ...OPEN, 'Content-Range': range(count++, first, last) });
+                answer.end(body);
+            });
+            const opened = await asking(server);
+
+            assert.ok((await opened.textContent('#start .error')).includes(said),
+                `${said}: ${await opened.textContent('#start .error')}`);
+            await gone(server, opened);
+        }
+    },
+    async 'where a redirection leads is shown'() {
+        const to = await serve(true), address = `http://127.0.0.1:${to.address().port}/${path.basename(large)}`;
+        const from = await answering((request, answer) => answer.writeHead(302, { ...OPEN, Location: address }).end());
+        const opened = await asking(from);
+
+        await drawn(opened);
+        assert.ok((await opened.textContent('#start')).includes(address));
+        await gone(from, opened);
+        to.closeAllConnections();
+        to.close();
     },
     async 'local.html cannot send anything'() {
         const { opened } = await page('local.html');
@@ -172,6 +335,8 @@ const tests = {
 
 let count = 0;
 for (const [name, run] of Object.entries(tests)) {
+    if (only && !name.includes(only))
+        continue;
     count++;
     try {
         await run();

@@ -79,6 +79,24 @@ const tests = {
         }
     },
 
+    "names as long as a file may have them are whole"() {
+        const long = "n".repeat(60000);
+        const table = parts.decodeTensors({ count: 2, names: [0, long, 59999, "x"] });
+
+        assert.equal(table.name(0), long);
+        assert.equal(table.name(1), `${long.slice(1)}x`);
+    },
+
+    "members of a document have names in words"() {
+        for (const [key, label] of [["context_length", "Context length"], ["head_count_kv", "KV heads"],
+            ["file_type", "File type"], ["peak_rss", "Peak RSS"], ["p50", "p50"], ["isa", "ISA"],
+            ["constructor", "Constructor"], ["__proto__", "  proto  "], ["", ""]])
+            assert.equal(parts.labelOf(key), label);
+        assert.equal([0, 1, 2000, 1n].map((count) => parts.plural(count, "block")).join(),
+                     "0 blocks,1 block,2,000 blocks,1 block");
+        assert.equal(parts.numberText(12487.5), "12,488");
+    },
+
     "blocks and kinds come out of names"() {
         for (const [name, prefix, number, kind] of [
             ["blk.12.attn_q.weight", "blk.", 12, "attn_q.weight"],

@@ -107,7 +107,9 @@ const METADATA = [
     { key: "tokenizer.ggml.scores", type: "array", of: "f32", count: 128256,
       value: Array.from({ length: 64 }, (_, i) => -i / 4) },
     { key: "tokenizer.chat_template", type: "string", value: TEMPLATE },
-    { key: "general.license.text", type: "string", value: "All of it. ".repeat(3000), bytes: 5000000 }];
+    { key: "general.license.text", type: "string", value: "All of it. ".repeat(3000), bytes: 5000000 },
+    { key: "general.larger", type: "array", of: "u64", count: 2, value: ["18446744073709551614", 7] },
+    { key: "general.digits", type: "array", of: "string", count: 1, value: ["18446744073709551613"] }];
 
 const VERDICT = { valid: false, level: "header", errors: 1, warnings: 2, notes: 0, findings: [
     { id: "TEMPLATE-UNCLOSED", severity: "warning", offset: 1234, shard: 0,
@@ -350,6 +352,68 @@ export function small() {
         compare: [{ ...two.compare[0], tensors: two.compare[0].tensors.slice(0, 9),
                     verify: { ...two.compare[0].verify, tensors: two.compare[0].verify.tensors.slice(0, 9) } }],
         recorded: recorded() }));
+}
+
+// Each number and text of a document, as far as others do not depend on it, is
+// one that occurs nowhere else: {path, value} each.  What is left as it is:
+// indices, what is chosen from a list of words, and what is drawn, not written.
+const LINKS = new Set(["tensor", "a", "b", "model", "source", "stack", "context", "contexts", "what", "kind",
+    "unit", "severity", "type", "of", "type_k", "type_v", "cover", "verdict", "level", "report", "names",
+    "tensors", "count", "first", "sites", "time", "resident", "kv_cache", "library", "other", "wall",
+    "kernel", "elements", "message", "every", "about", "command", "experts", "estimated", "unknown"]);
+
+const COUNTS = new Set(["imatrix.tensors", "tokenizer.count"]);
+
+export function marked() {
+    const report = small(), marks = [];
+    const mark = (value, path) => {
+        const key = path.findLast((each) => !/^\d+$/.test(each));
+
+        if (value !== null && typeof value === "object") {
+            for (const inner of Object.keys(value)) value[inner] = mark(value[inner], [...path, inner]);
+            return value;
+        }
+        if (typeof value === "boolean" || /^(imatrix|verify).*name$/.test(path.join(".")) || (LINKS.has(key) && !COUNTS.has(path.join(".")))) return value;
+        const now = typeof value === "number" || /^\d{17,}$/.test(value) ? 40000001 + 7 * marks.length
+            : `mark${marks.length}.`;
+
+        marks.push({ path: path.join("."), value: now });
+        return now;
+    };
+    const [model] = report.models, { head, verdict, tokenizer, plan, imatrix } = model;
+
+    head.missing = [{ name: "x", reason: "y", shard: 0 }];
+    head.facts_unread = "x";
+    head.variant = "x";
+    head.shards.push({ ...head.shards[0] });
+    verdict.findings.forEach((each) => { each.shard = 1; });
+    tokenizer.special_left = 5;
+    plan.reason = "x";
+    imatrix.experts = 1e9;
+    imatrix.entries.forEach((each) => { each.experts = 8; });
+    imatrix.entries.push({ name: "x", cover: "no_tensor" });
+    const { recorded, compare: [pair] } = report, [site] = recorded.heap.sites;
+
+    Object.assign(recorded, { problem_count: 9, fingerprint: "x", command_text: "x", command_bytes: 5000 });
+    Object.assign(recorded.heap, { peak_blocks: 1, left_blocks: 1, read: 1, written: 1 });
+    recorded.heap.sites = [Object.assign(site, { peak_blocks: 1, left: 1, left_blocks: 1, most: 1, most_blocks: 1,
+        lifetime: 1, read: 1, written: 1, depth: 1 })];
+    recorded.heap.frames.length = 3;
+    recorded.settings[0].latency.max_us = 5;
+    recorded.results.push({ setting: "x", accuracy: 1 });
+    recorded.phases.forEach((each) => Object.assign(each, { min_ns: 1, p50_ns: 1, p99_ns: 1, max_ns: 1 }));
+    recorded.memory.every = recorded.samples.every = 2;
+    Object.assign(pair, { unread: { a: 1, b: 1 }, reason: "x" });
+    pair.tensors.push({ name: "x", a: 3, what: ["only_a"], no_values: "x" });
+    pair.verify.reason = "x";
+    for (const [name, given] of [["head", head], ["tokenizer", tokenizer], ["plan", plan], ["imatrix", imatrix],
+                                 ["verdict", verdict.findings], ["recorded", recorded], ["unread", pair.unread],
+                                 ["verify", pair.verify.tensors]])
+        mark(given, [name]);
+    pair.reason = mark(pair.reason, ["pair", "reason"]);
+    pair.verify.reason = mark(pair.verify.reason, ["verify", "reason"]);
+    pair.tensors.forEach((each, i) => { each.no_values &&= mark(each.no_values, ["pair", String(i), "no_values"]); });
+    return { report, marks };
 }
 
 const partial = () => ({ report: 1, models: [null, { head: 5, tensors: { names: [9, 5, "x"], count: 1e9 },

@@ -30,10 +30,20 @@ export class NoRanges extends Error {
     }
 }
 
-// The whole size of "bytes 0-63/1000"; NaN where the server does not let pages
-// see it.
-function totalOf(range) {
-    return Number(/\/(\d+)$/.exec(range ?? '')?.[1] ?? NaN);
+// What "bytes 0-63/1000" says, if the server lets pages see it, else NaN.
+function rangeOf(text) {
+    const [, first = NaN, total = NaN] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(text ?? '') ?? [];
+
+    return { first: Number(first), total: Number(total) };
+}
+
+// Beyond 2^53 offsets are not exact.
+function checkedSize(url, size) {
+    if (Number.isNaN(size))
+        throw new NoRanges(url, 'does not say how long the file is');
+    if (!Number.isSafeInteger(size))
+        throw new Error(`${url}: no file is that long`);
+    return size;
 }
 
 function ask(method, url, range) {
@@ -59,13 +69,17 @@ function remoteFile(url, size, log) {
         size,
         fetch: (offset, count) => {
             const request = ask('GET', url, `${offset}-${offset + count - 1}`);
-            const total = totalOf(request.getResponseHeader('Content-Range'));
+            const range = rangeOf(request.getResponseHeader('Content-Range'));
 
             if (request.status !== 206)
                 throw new Error(`${url}: status ${request.status} instead of a range`);
-            if (!Number.isNaN(total) && total !== size)
+            if (!Number.isNaN(range.total) && range.total !== size)
                 throw new Error(`${url}: the file has changed`);
-            log(url, request.response.byteLength);
+            if (!Number.isNaN(range.first) && range.first !== offset)
+                throw new Error(`${url}: bytes from ${range.first} on instead of ${offset}`);
+            if (request.response.byteLength !== count)
+                throw new Error(`${url}: ${request.response.byteLength} bytes instead of ${count} at ${offset}`);
+            log(request.responseURL || url, count);
             return new Uint8Array(request.response);
         },
     };
@@ -78,19 +92,17 @@ function remoteFile(url, size, log) {
 export async function openRemote(url, log) {
     const end = new AbortController();
     const answer = await fetch(url, { headers: { Range: 'bytes=0-0' }, signal: end.signal });
-    let size = totalOf(answer.headers.get('Content-Range'));
+    let size = rangeOf(answer.headers.get('Content-Range')).total;
 
     end.abort();
     if (answer.status === 200)
         throw new NoRanges(url, 'sends whole files only, no ranges of bytes');
     if (answer.status !== 206)
         throw new Error(`${url}: status ${answer.status} ${answer.statusText}`);
-    log(url, 0);
+    log(answer.url || url, 0);
     if (Number.isNaN(size))
         size = sizeByHead(url);
-    if (Number.isNaN(size))
-        throw new NoRanges(url, 'does not say how long the file is');
-    return remoteFile(url, size, log);
+    return remoteFile(url, checkedSize(url, size), log);
 }
 
 /** The files next to it, by the last part of the path. */
@@ -101,6 +113,7 @@ export function remoteNeighbours(url, cache, ahead, log) {
         near.pathname = near.pathname.replace(/[^/]*$/, encodeURIComponent(other.split('/').pop()));
         const size = sizeByHead(near.href);
         log(near.href, 0);
-        return Number.isNaN(size) ? null : cache.file(remoteFile(near.href, size, log), ahead);
+        return Number.isNaN(size) ? null
+            : cache.file(remoteFile(near.href, checkedSize(near.href, size), log), ahead);
     };
 }

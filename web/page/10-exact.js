@@ -84,8 +84,9 @@ function numberText(value) {
     if (Number.isInteger(value) && Math.abs(value) < 1e9) return grouped(value);
     const size = Math.abs(value);
 
-    return size !== 0 && (size < 1e-4 || size >= 1e9)
-        ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2);
+    return size >= 1000 && Number.isFinite(value) ? grouped(Math.round(value))
+        : String(Number(value.toPrecision(4)));
 }
 
 function percentText(part) {

@@ -17,6 +17,23 @@ const escapes = (run) => Array.from(run, escapeOf).join("");
 // As one string: for titles and labels.
 const visible = (text) => (PLAIN.test(text) ? text : text.replace(HIDDEN, escapes));
 
+// What a member of the document is called: its name in words.
+const LABELS = {
+    block_count: "Blocks", head_count: "Heads", head_count_kv: "KV heads", kv: "KV cache",
+    vocab_size: "Vocabulary", feed_forward_length: "Feed-forward length",
+    expert_count: "Experts", expert_used_count: "Experts used", energy_reduction: "Less energy",
+    kv_cache_reduction: "Less KV cache", peak_mem_reduction: "Less memory at the peak",
+};
+
+function labelOf(key) {
+    const text = key.replaceAll("_", " ").replace(/\b(?:kv|rss|isa)\b/g, (word) => word.toUpperCase());
+
+    return member(LABELS, key) ?? text.replace(/^[a-z](?=[a-z ])/, (letter) => letter.toUpperCase());
+}
+
+// "1 block", "2 blocks".
+const plural = (count, word) => `${grouped(count)} ${word}${Number(count) === 1 ? "" : "s"}`;
+
 // As pieces, {text, hidden} each.
 function pieces(text) {
     const found = [];

@@ -1,6 +1,7 @@
 // ---- the table of tensors: its columns, decoded when first needed
 
-const NAME_MOST = 4096;
+// The library's own limit: names after a cut one would be wrong.
+const NAME_MOST = 65535;
 
 function decodeNames(given) {
     const names = new Array(given.length >> 1);

@@ -36,9 +36,19 @@ function fileText(text, most = 500) {
 const textNodes = (text) => pieces(text).map((piece) =>
     (piece.hidden ? el("span", { class: "escape" }, piece.text) : piece.text));
 
-// What is rounded has the exact number as its title.
-const rounded = (text, full) =>
-    (String(full) === text ? text : el("span", { class: "rounded", title: full }, text));
+// What is rounded has the exact number as its title, or is the title of that.
+let exactly = false;
+
+const rounded = (text, full) => (String(full) === text ? text
+    : el("span", { class: "rounded", title: exactly ? text : full }, exactly ? full : text));
+
+function showExactly(wanted) {
+    if (wanted === exactly) return;
+    exactly = wanted;
+    for (const node of document.querySelectorAll(".rounded"))
+        [node.textContent, node.title] = [node.title, node.textContent];
+}
+
 const bytesNode = (value) =>
     (value === null ? "unknown" : rounded(bytesText(value), `${grouped(value)} bytes`));
 const countNode = (value) =>
@@ -105,15 +115,15 @@ function lineNode(row, numbered, notes) {
               code, said && el("span", { class: "line-note" }, said));
 }
 
-// In place if it is short.
-function longText(text, notes) {
+// In place if it is short; notes() only of what is opened.
+function longText(text, notes = () => undefined) {
     if (text.length <= 160 && !text.includes("\n")) return fileText(text);
     const lines = text.includes("\n");
     const head = cut(text, 100).split("\n", 1)[0];
 
     return folded([el("bdi", { class: "file" }, textNodes(head)), "… ",
                    el("span", { class: "cut" }, `${grouped(text.length)} characters`)],
-                  () => linesView(text, lines, notes));
+                  () => linesView(text, lines, notes()));
 }
 
 // ---- tables

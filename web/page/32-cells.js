@@ -62,7 +62,7 @@ function cellText(cell) {
     const fits = Math.floor((cell.width - 8) / CHARACTER);
     const text = cell.label.length <= fits ? cell.label
         : cell.short && cell.short.length <= fits ? cell.short
-            : fits > 5 ? `${cut(cell.label, fits - 1)}…` : null;
+            : fits > 5 ? `${cut(cell.short || cell.label, fits - 1)}…` : null;
 
     return text && svg("text", { x: cell.x + 4, y: cell.y + Math.min(14, cell.height - 3),
                          class: `cell-text on-${cell.fill}` }, text);

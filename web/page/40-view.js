@@ -125,25 +125,28 @@ function dataMeasures(view) {
     ];
 }
 
-// Errors of this model's tensors against other models: of each tensor the
-// members of VALUES, from the comparison or the verification.
+// Errors of this model's tensors against other models: of each tensor a list of
+// {other, values}, from comparisons, or from verification where these have none.
 function errorsOf(report, at, table) {
     const found = new Map();
-    const put = (index, values) => {
+    const put = (index, other, values) => {
         const i = exact(index);
 
-        if (i !== null && i >= 0 && i < table.count && has(values) && !found.has(i))
-            found.set(i, object(values));
+        if (i === null || i < 0 || i >= table.count || !has(values)) return;
+        if (!found.has(i)) found.set(i, []);
+        if (!found.get(i).some((each) => each.other === other))
+            found.get(i).push({ other, values: object(values) });
     };
 
     for (const pair of list(report.compare).map(object)) {
         const side = pair.a === at ? "a" : pair.b === at ? "b" : null;
-        const verify = object(pair.verify);
+        const verify = object(pair.verify), other = side === "a" ? pair.b : pair.a;
 
         if (side)
-            list(pair.tensors).map(object).forEach((each) => put(each[side], each.values));
+            list(pair.tensors).map(object).forEach((each) => put(each[side], other, each.values));
         if (verify.model === at)
-            list(verify.tensors).map(object).forEach((each) => put(each.tensor, each.errors));
+            list(verify.tensors).map(object).forEach((each) =>
+                put(each.tensor, verify.source, each.errors));
     }
     return found;
 }
@@ -167,15 +170,15 @@ function errorMeasures(view) {
 
     return errors.size === 0 ? [] : ERRORS.map(({ id, label, of, text }) => ({
         id, label: `Error: ${label}`, text,
-        value: (i) => (errors.has(i) ? of(errors.get(i)) : null) }));
+        value: (i) => worst(errors.get(i) ?? [], ({ values }) => of(values)) }));
 }
 
-// The worst of a cell's tensors.
-function worst(tensors, value) {
+// The worst of a cell's tensors, or of several errors.
+function worst(all, value) {
     let most = null;
 
-    for (const i of tensors) {
-        const found = value(i);
+    for (const each of all) {
+        const found = value(each);
 
         if (found !== null && !Number.isNaN(found) && (most === null || found > most))
             most = found;

@@ -13,17 +13,18 @@ function tile(term, value, below) {
 function tiles(view) {
     const { head, table } = view;
     const bytes = exact(head.file_bytes), data = exact(head.data_bytes);
-    const parameters = exact(head.parameters), many = exact(head.tensor_count) ?? table.count;
+    const parameters = exact(head.parameters), tensors = exact(head.tensor_count) ?? table.count;
     const bits = data !== null && parameters > 0 ? (Number(data) * 8) / Number(parameters) : null;
     const context = exact(view.facts.context_length);
 
     return el("dl", { class: "tiles" },
         has(head.file_bytes) && tile("Size", bytesText(bytes),
                                      bytes !== null && `${grouped(bytes)} bytes`),
-        parameters !== null && tile("Parameters", countText(parameters), grouped(parameters)),
+        parameters !== null && tile("Parameters", countText(parameters),
+                                    countText(parameters) !== grouped(parameters) && grouped(parameters)),
         bits !== null && tile("Bits per weight", rounded(bits.toFixed(2), String(bits)),
                               "data × 8 ÷ parameters"),
-        tile("Tensors", grouped(many), `${table.types.length} types`),
+        tile("Tensors", grouped(tensors), table.types.length > 0 && plural(table.types.length, "type")),
         has(head.metadata_count) && tile("Metadata keys", grouped(exact(head.metadata_count) ?? "?")),
         context !== null && tile("Context", grouped(context), "tokens in training"));
 }
@@ -41,9 +42,15 @@ function plainValue(value) {
     return has(value) ? fileText(JSON.stringify(value)) : "";
 }
 
+// These are text, whatever they look like: "007" is not a number.
+const TEXT_FACTS = new Set(["architecture", "name", "license", "file_type"]);
+
+const factValue = (key, value) =>
+    (TEXT_FACTS.has(key) && typeof value === "string" ? longText(value) : plainValue(value));
+
 function factsOf(view) {
     const { head } = view;
-    const version = [head.version, head.version_minor].map(exact).filter((each) => each !== null);
+    const version = [exact(head.version), exact(head.version_minor) || null].filter(has);
     const offset = exact(head.data_offset);
 
     return el("div", null, el("h3", null, "Facts"), facts([
@@ -51,12 +58,13 @@ function factsOf(view) {
                     string(head.variant) ? [", ", fileText(head.variant)] : "",
                     version.length ? `, version ${version.join(".")}` : ""]],
         ["Byte order", string(head.byte_order) && fileText(head.byte_order)],
-        ["Data begin at", offset !== null && `${hexText(offset)} (${grouped(offset)})`],
+        ["Data begins at", offset !== null && `${hexText(offset)} (${grouped(offset)})`],
         ["Bytes of data", has(head.data_bytes) && bytesNode(exact(head.data_bytes))],
         ["Alignment", has(head.alignment) && plainValue(head.alignment)],
         ["Edit", head.pending_edit === true && "An edit of this file was not completed."],
         ...Object.entries(view.facts).map(([key, value]) =>
-            [fileText(key.replaceAll("_", " ")), plainValue(value)]),
+            [fileText(labelOf(key)), factValue(key, value)]),
+        ["Not read", string(head.facts_unread) && longText(head.facts_unread)],
     ], { class: "facts side-by-side" }));
 }
 
@@ -65,7 +73,7 @@ function shardsOf(view) {
 
     return shards.length > 1 && el("div", null, el("h3", null, "Shards"),
         tableOf("Shards", [{ label: "Shard", number: true }, { label: "Bytes", number: true },
-                           { label: "Data begin at", number: true },
+                           { label: "Data begins at", number: true },
                            { label: "Tensors", number: true }], shards.length, (i) => [
             i, bytesNode(exact(shards[i].bytes)), hexText(exact(shards[i].data_offset)),
             countNode(exact(shards[i].tensors))]));
@@ -124,8 +132,11 @@ function findingPlace(view, finding) {
 }
 
 function findingsTable(view, findings) {
+    const several = view.shards.length > 1;
+
     return tableOf("Findings", [{ label: "Severity" }, { label: "What", class: "wide" },
-                                { label: "Where" }, { label: "Offset", number: true }],
+                                { label: "Where" }, { label: "Offset", number: true },
+                                ...(several ? [{ label: "Shard", number: true }] : [])],
         findings.length, (i) => {
             const finding = findings[i], offset = exact(finding.offset);
 
@@ -134,6 +145,7 @@ function findingsTable(view, findings) {
                  el("div", { class: "note" }, el("code", null, fileText(string(finding.id))), " ",
                     fileText(string(finding.meaning), 1000))],
                 findingPlace(view, finding),
-                offset === null ? "" : rounded(hexText(offset), grouped(offset))];
+                offset === null ? "" : rounded(hexText(offset), grouped(offset)),
+                ...(several ? [exact(finding.shard) ?? ""] : [])];
         });
 }

@@ -25,9 +25,15 @@ function drawMap(view, body) {
     };
 
     recolour("type");
+    const unknown = cells.reduce((sum, cell) => sum + cell.unknown, 0);
+
     body.append(measures.length ? el("div", { class: "toolbar" },
         choice("Colour", [["type", "Type"], ...measures.map((each) => [each.id, each.label])],
                "type", recolour)) : "", legend, map.node,
+        unknown > 0 ? note(`The size of ${plural(unknown, "tensor")} is unknown: not in the map, and not`
+            + " in the bytes of the tables.") : "",
+        view.groups().blocks.length > CELLS_MOST ? note(`Only the ${grouped(CELLS_MOST)} largest`
+            + " blocks are in the map.") : "",
         el("div", { class: "columns" }, blocksTable(view), kindsTable(view)));
 }
 
@@ -78,6 +84,7 @@ function blockCells(view, { block, cells }, area, colours) {
         area.y + 1 + titled, Math.max(0, area.width - 2), Math.max(0, area.height - 2 - titled));
     const drawn = ordered.map((cell, at) => ({ ...inner[at], fill: cellFill(view, cell, colours),
         name: cellName(view, cell, colours), label: visible(kinds[cell.kind]),
+        short: visible(kinds[cell.kind].replace(/\.weight$/, "")),
         act: () => view.page.filter(view.at, cell.block, cell.kind) }));
 
     if (titled) drawn.unshift({ x: area.x + 1, y: area.y + 1, width: area.width - 2, height: titled,
@@ -111,11 +118,11 @@ function typeLegend(view) {
                   { class: "link" }),
            el("span", { class: "note" }, ` ${bytesText(each.bytes)}, `
                + `${percentText(Number(each.bytes) / total)}`))),
-        ranked.length > 24 && el("li", null, `and ${ranked.length - 24} more`));
+        ranked.length > 24 && el("li", null, `and ${ranked.length - 24} more: choose them above the table`));
 }
 
-function sums(cells, of, many) {
-    const found = Array.from({ length: many }, () => ({ cells: [], bytes: 0, tensors: 0 }));
+function sums(cells, of, count) {
+    const found = Array.from({ length: count }, () => ({ cells: [], bytes: 0, tensors: 0 }));
 
     for (const cell of cells) {
         const sum = found[of(cell)];

@@ -10,11 +10,11 @@ function gridColumns(view) {
     return [
         { id: "name", label: "Name", width: "minmax(15rem, 3fr)", key: (i) => naturalKey(table.name(i)) },
         { id: "type", label: "Type", width: "5.5rem", key: (i) => table.type(i),
-          text: (i) => visible(cut(table.type(i), 40)) },
+          text: (i) => visible(clipped(table.type(i), 40)) },
         { id: "shape", label: "Shape", width: "minmax(8rem, 1fr)", key: (i) => table.elements(i),
-          text: (i) => cut(shapeText(table.shape(i)), 80) },
-        { id: "bytes", label: "Bytes", width: "6rem", number: true, key: table.bytes,
-          text: (i) => bytesText(table.bytes(i)) },
+          text: (i) => clipped(shapeText(table.shape(i)), 80) },
+        { id: "bytes", label: "Bytes", width: "7.5rem", number: true, key: table.bytes,
+          text: (i) => (exactly ? grouped(table.bytes(i) ?? "unknown") : bytesText(table.bytes(i))) },
         { id: "offset", label: "Offset", width: "8.5rem", number: true, key: table.offset,
           text: (i) => hexText(table.offset(i)) },
         view.shards.length > 1 && { id: "shard", label: "Shard", width: "4.5rem", number: true,
@@ -24,7 +24,7 @@ function gridColumns(view) {
           text: (i) => {
               const value = each.value(i);
 
-              return value === null ? "" : each.text(value);
+              return value === null ? "" : exactly ? String(value) : each.text(value);
           } })),
         { id: "notes", label: "Notes", width: "minmax(6rem, 1fr)",
           key: (i) => -((findings.get(i)?.length ?? 0) + table.flags(i).length) || null,
@@ -34,7 +34,7 @@ function gridColumns(view) {
 
 const tensorNotes = (flags, findings) => [
     ...flags.map((flag) => visible(cut(flag, 20))),
-    findings && `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`,
+    findings && plural(findings.length, "finding"),
 ].filter(Boolean).join(", ");
 
 // The grid itself: `order` are the tensors it shows.
@@ -186,6 +186,11 @@ function listenGrid(grid, chooseTensor) {
 
 function drawTable(view, body) {
     const { table } = view, columns = gridColumns(view), groups = view.groups();
+
+    if (table.count === 0) {
+        body.append(note("There are no tensors."));
+        return;
+    }
     const wanted = { text: "", type: "", block: -1, kind: -1, found: false, sort: "", down: false };
     const detail = el("div", { class: "detail", role: "region", "aria-label": "Chosen tensor" });
     const says = el("output", { class: "note" }), chips = el("span", { class: "chips" });
@@ -216,6 +221,7 @@ function drawTable(view, body) {
     const grid = makeGrid(view, columns, choose, sortBy);
     const controls = tableControls(view, wanted, apply);
 
+    grid.box.style.maxHeight = `${(table.count + 2) * ROW}px`;
     body.append(el("div", { class: "toolbar" }, controls.nodes, chips, says),
                 el("div", { class: "grid-and-detail" }, grid.box, detail));
     view.tableSection = tableSection(view, { body, grid, wanted, controls, apply, choose });
@@ -276,6 +282,7 @@ function tableSection(view, { body, grid, wanted, controls, apply, choose }) {
     };
 
     return {
+        refresh() { grid.show(grid.order); },
         filter(block, kind) {
             controls.clear();
             Object.assign(wanted, { block, kind });

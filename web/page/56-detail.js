@@ -20,6 +20,7 @@ function tensorFacts(view, i) {
     const total = Number(view.bytes());
 
     return facts([
+        ["Name", table.name(i).length > 1000 && longText(table.name(i))],
         ["Type", [fileText(table.type(i), 100), type && has(type.elements) && type.elements !== 1
             ? ` (blocks of ${grouped(type.elements)} in ${grouped(type.bytes ?? 0)} bytes)` : ""]],
         ["Shape", [shapeText(table.shape(i).slice(0, 64)), table.shape(i).length > 1
@@ -77,8 +78,8 @@ function histogramOf(data, i) {
 
     return el("figure", null, box, el("figcaption", { class: "note" },
         has(histogram.outliers) && beyond > 0
-            ? `${grouped(exact(histogram.outliers) ?? "?")} outliers: magnitudes of at least `
-                + `${numberText(beyond)}, six standard deviations or more.` : ""),
+            ? [`${grouped(exact(histogram.outliers) ?? "?")} outliers: magnitudes of at least `,
+               numberNode(beyond), ", six standard deviations or more."] : ""),
         folded("Counts", () => tableOf("Numbers by magnitude", [{ label: "From – to" },
             { label: "Numbers", number: true }], counted.length, (at) =>
             [barName(counted[at]), grouped(counted[at].count)])));
@@ -99,9 +100,10 @@ function valuesFacts(values) {
 }
 
 function tensorErrors(view, i) {
-    const values = view.errors().get(i);
+    const found = view.errors().get(i);
 
-    return values && [el("h4", null, "Against the other model"), valuesFacts(values)];
+    return found && found.flatMap(({ other, values }) => [el("h4", null, "Against ",
+        fileText(element(view.page.views, other)?.name ?? "the other model", 80)), valuesFacts(values)]);
 }
 
 function tensorMatrix(view, i) {
@@ -111,8 +113,8 @@ function tensorMatrix(view, i) {
         ["Cover", fileText(string(entry.cover))],
         ["Columns", has(entry.columns) && countNode(exact(entry.columns))],
         ["Experts used", has(entry.experts) && `${exact(entry.used) ?? "?"} of ${exact(entry.experts)}`],
-        ["Counts", has(entry.least) && `${numberText(statistic(entry.least))} to `
-            + `${numberText(statistic(entry.most))}`]])];
+        ["Counts", has(entry.least) && [numberNode(statistic(entry.least)), " to ",
+                                        numberNode(statistic(entry.most))]]])];
 }
 
 const VALUES = 256;

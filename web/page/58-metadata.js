@@ -89,24 +89,28 @@ function valueNode(view, entry) {
 
     if (Array.isArray(value)) return arrayNode(entry, value);
     if (typeof value === "string" && entry.type === "string")
-        return [longText(value, lineNotes(view, entry)), has(entry.bytes)
+        return [longText(value, () => lineNotes(view, entry)), has(entry.bytes)
             ? note(`The first part of ${grouped(exact(entry.bytes) ?? "?")} bytes.`) : ""];
     return plainValue(value);
 }
 
-const elementText = (each) => {
-    if (typeof each === "string") return each;
+// Of large integers, too, the document has strings.
+const isText = (entry, each) => typeof each === "string" && entry.of === "string";
+
+const elementText = (entry, each) => {
+    if (typeof each === "string") return isText(entry, each) ? each : grouped(exact(each) ?? each);
     const cutOff = object(each);
 
-    if (typeof cutOff.value === "string") return `${cutOff.value}…`;
+    if (typeof cutOff.value === "string")
+        return `${cutOff.value}… (${grouped(exact(cutOff.bytes) ?? "?")} bytes)`;
     return has(cutOff.of) ? `${cutOff.of}[${cutOff.count}]` : JSON.stringify(each) ?? "";
 };
 
 function arrayNode(entry, value) {
     const count = exact(entry.count) ?? value.length, short = value.slice(0, 8);
     const items = (many) => many.flatMap((each, at) =>
-        [at ? ", " : "", typeof each === "string" ? el("q", null, fileText(each, 60))
-            : fileText(elementText(each), 60)]);
+        [at ? ", " : "", isText(entry, each) ? el("q", null, fileText(each, 60))
+            : fileText(elementText(entry, each), 60)]);
 
     if (count <= 8 && value.length <= 8) return el("span", null, items(short));
     return folded([items(short.slice(0, 4)), " … ",
@@ -114,7 +118,7 @@ function arrayNode(entry, value) {
         const shown = Math.min(value.length, 1000);
 
         return [el("ol", { class: "values", start: 0 }, value.slice(0, shown).map((each) =>
-            el("li", null, fileText(elementText(each), 1200)))),
+            el("li", null, fileText(elementText(entry, each), 1200)))),
                 count > shown && note(`and ${grouped(plus(count, -shown))} more`)].filter(Boolean);
     });
 }

@@ -9,12 +9,15 @@ function drawTokenizer(view, body) {
         ["Pre-tokenizer", string(given.pre) && fileText(given.pre)],
         ["Tokens", has(given.count) && grouped(exact(given.count) ?? "?")],
         ["Merges", has(given.merges) && grouped(exact(given.merges) ?? "?")]]));
+    const left = exact(given.special_left);
+
     body.append(el("div", { class: "columns" },
         kinds.length > 0 && el("div", null, el("h3", null, "Kinds"), kindRows(kinds)),
         special.length > 0 && el("div", null, el("h3", null, "Special tokens"), tableOf(
             "Special tokens", [{ label: "Role" }, { label: "Id", number: true }, { label: "Text" }],
             special.length, (i) => [fileText(string(special[i].name)), exact(special[i].id) ?? "?",
-                                    el("code", null, fileText(string(special[i].text)))]))));
+                                    el("code", null, fileText(string(special[i].text)))]),
+            left > 0 && note(`and ${grouped(left)} more`))));
     if (samples.length) body.append(el("h3", null, "Samples"), sampleRows(samples));
 }
 

@@ -11,6 +11,10 @@ function drawMemory(view, body) {
     const unknown = list(given.unknown).filter((each) => typeof each === "string");
     const estimated = list(given.estimated).filter((each) => typeof each === "string");
 
+    const runs = [["sequences", "sequence", ""], ["ubatch", "token", " in a micro-batch"]].map(([key, word, more]) =>
+        exact(given[key]) !== null && plural(exact(given[key]), word) + more).filter(Boolean);
+
+    if (runs.length) body.append(note("For ", runs.join(", "), "."));
     if (string(given.reason)) body.append(note("Not everything is known: ", fileText(given.reason)));
     if (unknown.length) body.append(note("Unknown: ", fileText(unknown.join(", "))));
     if (estimated.length) body.append(note("Estimated: ", fileText(estimated.join(", "))));
@@ -95,7 +99,7 @@ function mixTable(view, plan, state, given) {
         `With a context of ${context === null ? "?" : grouped(context)} and a cache of `
             + visible(cut(curve?.name ?? "?", 40)),
         [{ label: "Mix" }, { label: "Fits" }, { label: "Memory", number: true },
-         { label: "", class: "wide" }, { label: "File", number: true },
+         { label: "", class: "wide" }, { label: "Weights", number: true }, { label: "File", number: true },
          { label: "Bits per weight", number: true }, { label: "Imatrix" }], mixes.length, (i) => {
             const { mix, total } = mixes[i], good = total !== null && total <= state.limit;
 
@@ -103,7 +107,7 @@ function mixTable(view, plan, state, given) {
                 ? (has(mix.weights) ? "unknown" : "cannot be made") : el("span", { class: good ? "mark good" : "mark" }, good ? "fits" : "too large"),
                     bytesNode(total), bar(total === null ? 0 : Number(total)
                         / Math.max(1, state.limit), good ? "" : "over"),
-                    bytesNode(exact(mix.file_bytes)), numberNode(statistic(mix.bits_per_weight)),
+                    bytesNode(exact(mix.weights)), bytesNode(exact(mix.file_bytes)), numberNode(statistic(mix.bits_per_weight)),
                     mix.needs_imatrix === true ? "required" : ""];
         }));
 }
@@ -115,14 +119,14 @@ function partTable(plan, state) {
     const most = Math.max(1, ...curve.total.filter(has).map(Number));
 
     return el("div", null, el("ul", { class: "legend" }, PARTS.map((part, at) =>
-        el("li", null, el("span", { class: `swatch c${at}` }), part))), tableOf(
+        el("li", null, el("span", { class: `swatch c${at}` }), labelOf(part)))), tableOf(
         `Parts of the memory, with a cache of ${visible(cut(curve.name, 40))}`,
         [{ label: "Context", number: true }, { label: "", class: "wide" },
-         ...PARTS.map((part) => ({ label: part, number: true })), { label: "total", number: true }],
+         ...PARTS.map((part) => ({ label: labelOf(part), number: true })), { label: "Total", number: true }],
         plan.contexts.length, (at) => [
             plan.contexts[at] === null ? "?" : grouped(plan.contexts[at]),
             stack(PARTS.map((part, kind) => ({ part: Number(curve[part][at] ?? 0) / most,
-                kind: `c${kind}`, title: `${part}: ${bytesText(curve[part][at])}` }))),
+                kind: `c${kind}`, title: `${labelOf(part)}: ${bytesText(curve[part][at])}` }))),
             ...PARTS.map((part) => bytesNode(curve[part][at])), bytesNode(curve.total[at])]));
 }
 
@@ -133,8 +137,8 @@ function deviceTable(given) {
 
     return devices.length > 0 && el("div", null, el("h3", null, "Devices"), tableOf(
         `All blocks on one device, with a context of ${lastContext(given)}`, [{ label: "Device" },
-            ...PARTS.map((part) => ({ label: part, number: true })), { label: "total", number: true },
-            { label: "limit", number: true }], devices.length, (i) => [
+            ...PARTS.map((part) => ({ label: labelOf(part), number: true })), { label: "Total", number: true },
+            { label: "Limit", number: true }], devices.length, (i) => [
             fileText(string(devices[i].name)),
             ...PARTS.map((part) => bytesNode(exact(devices[i][part]))),
             bytesNode(exact(devices[i].total)),
@@ -149,7 +153,7 @@ function offloadTable(given, state) {
 
     return offloads.length > 0 && el("div", null, el("h3", null, "Offloading"),
         note(best < 0 ? `No offload fits in devices of ${bytesText(state.limit)}.`
-            : `${grouped(best)} blocks are the most that fit in devices of `
+            : `At most ${plural(best, "block")} fit${best === 1 ? "s" : ""} in devices of `
                 + `${bytesText(state.limit)}.`),
         tableOf(`Memory by blocks on devices, with a context of ${lastContext(given)}`, [{ label: "Blocks", number: true },
             { label: "Host", number: true }, { label: "Devices", number: true }, { label: "Fits" }],

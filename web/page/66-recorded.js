@@ -3,13 +3,16 @@
 // A member of an object of measurements, by the end of its name.
 function measured(key, value) {
     if (/bytes$/.test(key) && exact(value) !== null) return bytesNode(exact(value));
-    if (/_(us|ns)$/.test(key) && typeof value === "number")
-        return `${numberText(value)} ${key.endsWith("us") ? "µs" : "ns"}`;
-    if (/seconds$/.test(key) && typeof value === "number") return `${numberText(value)} s`;
+    if (/(_us|_ns|seconds|lifetime)$/.test(key) && typeof value === "number") {
+        const unit = key.endsWith("us") ? "µs" : key.endsWith("ns") ? "ns" : "s";
+
+        return withUnit(value, unit);
+    }
     return typeof value === "number" ? numberNode(value) : plainValue(value);
 }
 
-const keyText = (key) => key.replace(/_(us|ns|bytes)$/, "").replaceAll("_", " ");
+const withUnit = (value, unit) => rounded(`${numberText(value)} ${unit}`, `${value} ${unit}`);
+const keyText = (key) => labelOf(key.replace(/_(us|ns|bytes)$/, ""));
 
 const members = (value) => Object.entries(object(value)).slice(0, 64)
     .filter(([, each]) => has(each) && each !== "").map(([key, each]) => [fileText(keyText(key)), measured(key, each)]);
@@ -20,15 +23,19 @@ function drawRecorded(page, body) {
     const words = [given.command, given.sub_command].filter((each) => typeof each === "string");
     const line = list(given.command_line).filter((each) => typeof each === "string");
     const command = string(given.command_text) || (line.length ? line : words).join(" ");
+    const all = exact(given.problem_count);
 
     put(body, facts([
         ["Command", command && el("code", null, longText(command))],
+        ["", has(given.command_bytes) && note(`The first part of ${grouped(exact(given.command_bytes) ?? "?")} bytes.`)],
         ["Version", string(given.version) && fileText(given.version)],
         ["Exit code", has(given.exit_code) && plainValue(given.exit_code)],
+        ["Fingerprint", string(given.fingerprint) && el("code", null, fileText(given.fingerprint))],
         ["Time", has(given.seconds) && measured("seconds", given.seconds)],
         ["Time by the clock", has(given.wall_seconds) && measured("seconds", given.wall_seconds)],
     ]), problems.length > 0 && el("ul", { class: "plain problems" }, problems.map((each) =>
-        el("li", null, severityMark("warning"), " ", fileText(each)))));
+        el("li", null, severityMark("warning"), " ", fileText(each)))),
+        all > problems.length && note(`${grouped(problems.length)} of ${plural(all, "problem")} are listed.`));
     for (const draw of [measurements, memoryOverTime, phaseTable, sampleChart, heapSites,
                         settingsTable, resultsTable])
         put(body, drawn(() => draw(given)));
@@ -54,9 +61,9 @@ function drawn(draw) {
 }
 
 const PER_SECOND = { ns: 1e9, us: 1e6, ms: 1e3, s: 1 };
-const POINTS_MOST = 2000;
+const POINTS_MOST = 4096;
 
-// Every n-th place, so that lines stay light.
+// Every n-th place, so that lines stay light; a document has at most 2,048.
 function thinned(count) {
     const step = Math.max(1, Math.ceil(count / POINTS_MOST));
 
@@ -70,6 +77,7 @@ function memoryOverTime(given) {
     const series = ["resident", "kv_cache", "library", "other"].filter((key) => list(memory[key]).length)
         .map((key) => ({ name: keyText(key), key,
                          values: at.map((i) => exact(list(memory[key])[i])) }));
+    const seen = exact(memory.samples), every = exact(memory.every);
     const peak = (key) => list(memory[key]).map(exact).filter(has)
         .reduce((most, each) => (each > most ? each : most), 0);
 
@@ -78,24 +86,31 @@ function memoryOverTime(given) {
             `${each.name} at most ${bytesText(peak(each.key))}`).join(", ")}`,
             x: at.map((i) => time[i] / per), series, base: 1024, yText: bytesText,
             xText: (value) => `${numberText(value)} s` }).node,
-        facts(series.map((each) => [`Most ${each.name}`, bytesNode(peak(each.key))]))];
+        every > 1 && note(`Of ${plural(seen ?? 0, "sample")}, each point is the largest of ${grouped(every)}.`),
+        facts(series.map((each) => [`${each.name}, at most`, bytesNode(peak(each.key))]))];
 }
+
+const PHASE_TIMES = [["min_ns", "Least"], ["p50_ns", "p50"], ["p99_ns", "p99"], ["max_ns", "Most"]];
 
 function phaseTable(given) {
     const phases = list(given.phases).map(object);
+    const times = PHASE_TIMES.filter(([key]) => phases.some((phase) => has(phase[key])));
 
     return phases.length === 0 ? [] : [el("h3", null, "Phases"), tableOf("Time by phase",
         [{ label: "Phase" }, { label: "Seconds", number: true }, { label: "Share", number: true },
-         { label: "", class: "wide" }, { label: "Count", number: true }], phases.length, (i) => [
+         { label: "", class: "wide" }, { label: "Count", number: true },
+         ...times.map(([, label]) => ({ label, number: true }))], phases.length, (i) => [
             fileText(string(phases[i].name)), numberNode(statistic(phases[i].seconds)),
             percentText(statistic(phases[i].share) ?? NaN), bar(statistic(phases[i].share)),
-            has(phases[i].count) ? countNode(exact(phases[i].count)) : ""])];
+            has(phases[i].count) ? countNode(exact(phases[i].count)) : "",
+            ...times.map(([key]) => (has(phases[i][key]) ? measured(key, phases[i][key]) : ""))])];
 }
 
 // How often a sample took how long.
 function sampleChart(given) {
     if (!has(given.samples)) return [];
-    const samples = object(given.samples);
+    const samples = object(given.samples), every = exact(samples.every);
+    const elements = list(samples.elements).map(exact).filter(has);
     const unit = visible(cut(string(samples.unit), 10)).replace(/^us$/, "µs");
     const found = ["wall", "kernel"].map((key) => [key, list(samples[key]).map(statistic)
         .filter((each) => Number.isFinite(each)).sort((a, b) => a - b)])
@@ -104,16 +119,26 @@ function sampleChart(given) {
 
     return found.length === 0 ? [] : [el("h3", null, "Samples"),
         found[0][1].length > 2 && lineChart({ label: "Samples in ascending order", x: thinned(found[0][1].length),
-            series: found.map(([name, values]) => ({ name,
+            series: found.map(([name, values]) => ({ name: labelOf(name),
                 values: thinned(found[0][1].length).map((i) => values[i] ?? null) })),
             xText: numberText, yText: (value) => `${numberText(value)} ${unit}` }).node,
+        every > 1 && note(`Of ${plural(exact(samples.samples) ?? 0, "sample")}, each of these is the largest of `
+            + `${grouped(every)}: least, median and percentiles are of those.`),
+        elements.length > 0 && facts([["Elements of a sample", rangeOf(elements)]]),
         tableOf("Samples", [{ label: "" }, ...["Samples", "Least", "Median", "90 %", "99 %", "Most"]
             .map((label) => ({ label, number: true }))], found.length, (i) => {
             const [name, values] = found[i];
 
-            return [name, grouped(values.length), ...[0, 0.5, 0.9, 0.99, 1].map((part) =>
-                `${numberText(at(values, part))} ${unit}`)];
+            return [labelOf(name), grouped(values.length), ...[0, 0.5, 0.9, 0.99, 1].map((part) =>
+                withUnit(at(values, part), unit))];
         })];
+}
+
+function rangeOf(values) {
+    const [least, most] = values.reduce(([low, high], each) =>
+        [each < low ? each : low, each > high ? each : high], [values[0], values[0]]);
+
+    return least === most ? grouped(least) : `${grouped(least)} to ${grouped(most)}`;
 }
 
 function heapSites(given) {
@@ -123,35 +148,56 @@ function heapSites(given) {
     const calls = (site) => list(site.stack).map((each) => frames[each])
         .filter((each) => typeof each === "string");
     const size = (site) => exact(site.at_peak) ?? exact(site.bytes) ?? 0;
+    const kept = SITE_MORE.filter(([key]) => sites.some((site) => has(site[key])));
     const order = sites.map((_, i) => i).sort((a, b) => compare(size(sites[b]), size(sites[a])));
     const peak = Number(exact(heap.peak) ?? 0) || Number(order.length ? size(sites[order[0]]) : 1) || 1;
 
     return [el("h3", null, "Heap"), facts([
-        ["Peak", bytesNode(exact(heap.peak))],
+        ["Mode", string(heap.mode) && fileText(heap.mode)],
+        ["Peak", bytesNode(exact(heap.peak))], ["Blocks at the peak", counted(heap.peak_blocks)],
         ["At", momentOf(heap, heap.at)], ["End", momentOf(heap, heap.end)],
-        ["In all", bytesNode(exact(heap.total))], ["Blocks", countNode(exact(heap.blocks))],
+        ["In all", bytesNode(exact(heap.total))], ["Blocks", counted(heap.blocks)],
         ["Not freed", has(heap.left) && bytesNode(exact(heap.left))],
+        ["Blocks not freed", counted(heap.left_blocks)],
+        ["Read", has(heap.read) && bytesNode(exact(heap.read))],
+        ["Written", has(heap.written) && bytesNode(exact(heap.written))],
         ["Sites", has(heap.site_count)
-            && `${grouped(sites.length)} of ${grouped(exact(heap.site_count) ?? "?")}`]]),
+            && `${grouped(sites.length)} of ${grouped(exact(heap.site_count) ?? "?")}`]],
+        { class: "facts side-by-side" }),
         sites.length > 0 && flames(sites.map((site) => ({ size: Number(size(site)),
             stack: calls(site) }))),
         sites.length > 0 && tableOf("Where memory was allocated, by bytes at the peak",
             [{ label: "At the peak", number: true }, { label: "", class: "bars" },
              { label: "In all", number: true }, { label: "Blocks", number: true },
+             ...kept.map(([, label]) => ({ label, number: true })),
              { label: "Calls, innermost first", class: "wide" }], order.length, (at) => {
                 const site = sites[order[at]];
 
                 return [bytesNode(exact(site.at_peak)), bar(Number(size(site)) / peak),
                         bytesNode(exact(site.bytes)), countNode(exact(site.blocks)),
-                        stackNode(calls(site))];
+                        ...kept.map(([key, , shown]) => shown(heap, site[key])),
+                        [stackNode(calls(site)), exact(site.depth) > calls(site).length
+                            && note(`The innermost of ${plural(exact(site.depth), "call")}.`)]];
             }, 25)];
 }
+
+const counted = (value) => has(value) && countNode(exact(value));
+
+// What else a profile says of a site: columns of those that any site has.
+const SITE_MORE = [["peak_blocks", "Blocks at the peak", (heap, value) => counted(value)],
+    ["left", "Not freed", (heap, value) => has(value) && bytesNode(exact(value))],
+    ["left_blocks", "Blocks not freed", (heap, value) => counted(value)],
+    ["most", "Most at once", (heap, value) => has(value) && bytesNode(exact(value))],
+    ["most_blocks", "Most blocks", (heap, value) => counted(value)],
+    ["lifetime", "Lifetimes", (heap, value) => has(value) && momentOf(heap, value)],
+    ["read", "Read", (heap, value) => has(value) && bytesNode(exact(value))],
+    ["written", "Written", (heap, value) => has(value) && bytesNode(exact(value))]];
 
 function momentOf(heap, moment) {
     const per = member(PER_SECOND, heap.unit), at = statistic(moment);
 
     if (at === null) return null;
-    return per ? `${numberText(at / per)} s` : `${numberText(at)} ${visible(cut(string(heap.unit), 20))}`;
+    return per ? withUnit(at / per, "s") : withUnit(at, visible(cut(string(heap.unit), 20)));
 }
 
 const DEPTH_MOST = 24, FLAMES_MOST = 1500;
@@ -205,21 +251,22 @@ function stackNode(calls) {
 function settingsTable(given) {
     const settings = list(given.settings).map(object);
     const of = (key) => (i) => measured(key, settings[i][key]);
-    const latency = (key) => (i) => measured(key, object(settings[i].latency)[key]);
+    const inner = (name) => [...new Set(settings.flatMap((each) => Object.keys(object(each[name]))))].slice(0, 16)
+        .map((key) => [name === "latency" ? keyText(key) : `${labelOf(name)}: ${keyText(key).toLowerCase()}`,
+                       (i) => measured(key, member(settings[i][name], key)), true]);
     const columns = [["Setting", of("setting")], ["Type", of("type")],
         ["Threads", of("threads"), true], ["File", of("file_bytes"), true],
         ["Relative error", of("relative_error"), true], ["Peak heap", of("peak_heap_bytes"), true],
-        ["p50", latency("p50_us"), true], ["p95", latency("p95_us"), true],
-        ["p99", latency("p99_us"), true]];
+        ...inner("latency"), ...inner("energy")];
 
     return settings.length === 0 ? [] : [el("h3", null, "Settings"), tableOf("Measured of each setting",
-        columns.map(([label, , right]) => ({ label, number: right })), settings.length, (i) =>
+        columns.map(([label, , right]) => ({ label: fileText(label), number: right })), settings.length, (i) =>
             columns.map(([, cell]) => cell(i)), 25)];
 }
 
 function resultsTable(given) {
     const results = list(given.results).map(object), all = exact(given.result_count);
-    const keys = Object.keys(results[0] ?? {}).slice(0, 16);
+    const keys = [...new Set(results.flatMap((each) => Object.keys(each)))].slice(0, 32);
 
     return results.length === 0 ? [] : [el("h3", null, "Results"), tableOf("Against the baseline",
         keys.map((key) => ({ label: fileText(keyText(key)), number: key !== "setting" })),

@@ -3,7 +3,7 @@
 function drawCompare(page, body) {
     const { views, report } = page, pairs = list(report.compare).map(object);
 
-    body.append(sideBySide(views));
+    put(body, sideBySide(views));
     for (const pair of pairs) body.append(...drawn(() => drawPair(page, pair)));
 }
 
@@ -11,20 +11,23 @@ function drawCompare(page, body) {
 function sideBySide(views) {
     const rows = [
         ["Format", (view) => fileText(string(view.head.format))],
-        ["File", (view) => bytesNode(exact(view.head.file_bytes))],
+        ["Size", (view) => bytesNode(exact(view.head.file_bytes))],
         ["Parameters", (view) => countNode(exact(view.head.parameters))],
         ["Tensors", (view) => countNode(exact(view.head.tensor_count) ?? view.table.count)],
         ["Valid", (view) => verdictBadge(object(view.model.verdict))],
         ...[...new Set(views.flatMap((view) => Object.keys(view.facts)))].map((key) =>
-            [fileText(key.replaceAll("_", " ")), (view) => plainValue(member(view.facts, key))]),
+            [fileText(labelOf(key)), (view) => factValue(key, member(view.facts, key))]),
     ];
     const cells = rows.map(([label, of]) => [label, ...views.map((view) => el("div", null, of(view)))]);
     const differs = ([, ...nodes]) => new Set(nodes.map((node) => node.textContent)).size > 1;
 
-    return tableOf("Facts side by side; those that differ are marked", [{ label: "" },
-        ...views.map((view) => ({ label: fileText(view.name, 60) }))], rows.length, (i) => [
-        differs(cells[i]) ? el("strong", null, cells[i][0], " ≠") : cells[i][0],
-        ...cells[i].slice(1)], 100);
+    const odd = cells.filter(differs), even = cells.filter((row) => !differs(row));
+    const table = (caption, some) => tableOf(caption, [{ label: "" },
+        ...views.map((view) => ({ label: fileText(view.name, 60) }))], some.length, (i) => some[i], 100);
+
+    return [odd.length ? table("Facts that differ", odd) : note("No facts differ."),
+            even.length > 0 && folded(`${plural(even.length, "fact")} that ${
+                even.length === 1 ? "is" : "are"} the same`, () => table("Facts that are the same", even))];
 }
 
 function sameBadge({ same }) {
@@ -39,21 +42,35 @@ function drawPair(page, pair) {
     return [el("h3", null, fileText(a.name, 80), " and ", fileText(b.name, 80)),
             el("p", null, sameBadge(pair), pair.data === false && " the data were not compared",
                string(pair.reason) && [": ", fileText(pair.reason, 500)]),
+            unreadOf(a, b, object(pair.unread)),
             ...drawn(() => verifyOf(page, object(pair.verify), has(pair.verify))),
             ...drawn(() => keysThatDiffer(a, b, pair)),
             ...drawn(() => tensorsThatDiffer(page, a, b, pair))];
 }
 
+// A tensor that only one has may be one that was not read of the other.
+const unreadOf = (a, b, unread) => [[a, exact(unread.a)], [b, exact(unread.b)]].map(([view, count]) =>
+    count > 0 && note(`${plural(count, "part")} of `, fileText(view.name, 80),
+        count === 1 ? " was not read: it is not compared." : " were not read: they are not compared."));
+
+const WHAT = { only_a: "only in the first", only_b: "only in the second" };
 const whatText = (what) => list(what).filter((each) => typeof each === "string")
-    .map((each) => each.replaceAll("_", " ")).join(", ");
+    .map((each) => member(WHAT, each) ?? each).join(", ");
+
+// Where data begin to differ: an element of an array, a byte of a tensor; and a
+// column for it, if there is any.
+const firstOf = (each) => (list(each.what).includes("data") && has(each.first)
+    && (!has(each.key) || object(each.a).type === "array") ? grouped(exact(each.first) ?? "?") : "");
+const firstColumn = (all, label) =>
+    (all.some((each) => firstOf(each) !== "") ? [{ label, number: true }] : []);
 
 function keysThatDiffer(a, b, pair) {
-    const keys = list(pair.metadata).map(object);
+    const keys = list(pair.metadata).map(object), where = firstColumn(keys, "First element");
 
     return keys.length === 0 ? [] : [el("h4", null, "Metadata"), tableOf("Keys that differ", [
-        { label: "Key", class: "key" }, { label: "What" }, { label: fileText(a.name, 40), class: "wide" },
+        { label: "Key", class: "key" }, { label: "What" }, ...where, { label: fileText(a.name, 40), class: "wide" },
         { label: fileText(b.name, 40), class: "wide" }], keys.length, (i) => [
-        fileText(string(keys[i].key)), fileText(whatText(keys[i].what)),
+        fileText(string(keys[i].key)), fileText(whatText(keys[i].what)), ...where.map(() => firstOf(keys[i])),
         ...[keys[i].a, keys[i].b].map((entry) => (has(entry)
             ? [el("span", { class: "note" }, entryType(object(entry)), " "),
                valueNode(a, object(entry))] : "–"))])];
@@ -93,14 +110,15 @@ function errorRanking(page, pair, tensors, order, measure) {
     const value = (i) => measure.of(object(tensors[i].values));
     const first = order.find((i) => Number.isFinite(value(i)));
     const most = first === undefined ? 1 : value(first) || 1;
+    const where = firstColumn(tensors, "First byte");
 
     return tableOf(`Tensors that differ, by ${measure.label}`, [{ label: "Tensor", class: "key" },
-        { label: "What" }, ...ERRORS.map((each) => ({ label: each.label, number: true })),
+        { label: "What" }, ...where, ...ERRORS.map((each) => ({ label: each.label, number: true })),
         { label: "", class: "wide" }], order.length, (at) => {
         const tensor = tensors[order[at]], values = object(tensor.values);
         const why = !has(tensor.values) && string(tensor.no_values);
 
-        return [pairLink(page, pair, tensor), fileText(whatText(tensor.what)),
+        return [pairLink(page, pair, tensor), fileText(whatText(tensor.what)), ...where.map(() => firstOf(tensor)),
                 ...ERRORS.map((each) => (has(tensor.values) ? numberNode(each.of(values)) : "–")),
                 why ? fileText(why) : bar((value(order[at]) ?? 0) / most)];
     }, 25);
@@ -137,16 +155,18 @@ function verifyOf(page, verify, there) {
     if (!there) return [];
     const model = element(page.views, verify.model), source = element(page.views, verify.source);
     const counts = Object.entries(object(verify.counts));
+    const seen = counts.filter(([, count]) => count !== 0);
     const tensors = list(verify.tensors).map(object);
     const odd = tensors.filter((each) => each.verdict !== "same");
 
     return [el("h4", null, "Verification"), el("p", null, followsBadge(verify), " ",
         model && source ? [fileText(model.name, 80), " of ", fileText(source.name, 80)] : "",
         string(verify.reason) && [": ", fileText(verify.reason, 500)]),
-        facts(counts.map(([verdict, count]) =>
-            [fileText(verdict.replaceAll("_", " ")), plainValue(count)])),
+        seen.length > 1 && el("p", { class: "verdict" }, seen.map(([verdict, count]) =>
+            el("span", { class: "count" }, fileText(verdict.replaceAll("_", " ")), ": ", plainValue(count)))),
         odd.length > 0 && verdictRows(model, odd, "Tensors that are not the same"),
-        tensors.length > odd.length && folded(`The same: ${grouped(tensors.length - odd.length)}`,
+        tensors.length > odd.length && folded(`${plural(tensors.length - odd.length, "tensor")} that ${
+            tensors.length - odd.length === 1 ? "is" : "are"} the same`,
             () => verdictRows(model, tensors.filter((each) => each.verdict === "same"),
                               "Tensors that are the same"))];
 }
@@ -154,18 +174,20 @@ function verifyOf(page, verify, there) {
 function verdictRows(view, tensors, caption) {
     return tableOf(caption, [{ label: "Tensor", class: "key" }, { label: "Verdict" },
         { label: "Version" }, { label: "Blocks that differ", number: true },
-        { label: "First", number: true }, { label: "RMSE", number: true },
+        { label: "First", number: true }, { label: "RMSE", class: "key" },
         { label: "Reason", class: "wide" }], tensors.length, (at) => {
         const each = tensors[at], i = exact(each.tensor);
         const known = view && i !== null && i >= 0 && i < view.table.count;
 
         return [known ? tensorLink(view, i) : fileText(string(each.name)),
-                fileText(string(each.verdict)), fileText(string(each.version)),
+                [fileText(string(each.verdict).replaceAll("_", " ")),
+                 each.weighted === true && " (with the importance matrix)"], fileText(string(each.version)),
                 has(each.differ) ? `${grouped(exact(each.differ) ?? "?")} of `
                     + grouped(exact(each.blocks) ?? "?") : "",
-                has(each.block) ? rounded(grouped(exact(each.block) ?? "?"),
-                                          `at ${hexText(exact(each.offset))}`) : "",
-                has(each.errors) ? numberNode(statistic(object(each.errors).rmse)) : "",
+                has(each.block) ? [grouped(exact(each.block) ?? "?"),
+                    has(each.offset) && el("span", { class: "note" }, ` at ${hexText(exact(each.offset))}`)] : "",
+                has(each.errors) ? folded(numberNode(statistic(object(each.errors).rmse)),
+                    () => valuesFacts(object(each.errors))) : "",
                 fileText(string(each.reason))];
     }, 25);
 }

@@ -54,9 +54,20 @@ function themeButton() {
         root.dataset.theme = dark() ? "light" : "dark";
         name();
     }, { class: "theme" });
-    const name = () => { node.textContent = dark() ? "Light" : "Dark"; };
+    const name = () => { node.textContent = dark() ? "Light theme" : "Dark theme"; };
 
     name();
+    return node;
+}
+
+// Titles are for mice alone: whoever has none reads the exact numbers in place.
+function exactButton(page) {
+    const node = button("Exact numbers", () => {
+        showExactly(!exactly);
+        node.setAttribute("aria-pressed", String(exactly));
+        page.views[page.shown]?.tableSection?.refresh();
+    }, { class: "exact", "aria-pressed": String(exactly) });
+
     return node;
 }
 
@@ -109,12 +120,15 @@ function pageHead(page, view) {
 
     return el("header", null, el("div", { class: "page-title" },
         el("h1", null, fileText(view ? view.name : "Model report", 200)),
-        view && el("p", { class: "subtitle" }, [view.head.format, view.facts.architecture,
+        view && el("p", { class: "subtitle" }, has(view.model.verdict)
+            && [el("a", { href: "#verdict" }, verdictBadge(object(view.model.verdict))), " "], [view.head.format, view.facts.architecture,
             view.facts.file_type].filter((each) => typeof each === "string" && each)
             .flatMap((each, at) => [at ? " · " : "", fileText(each, 60)]))),
         el("div", { class: "page-controls" },
-           models.length > 1 && choice("Model", models, String(page.shown), (at) =>
-               page.open(Number(at))), themeButton()));
+           models.length > 1 && choice("Model", models, String(page.shown), (at) => {
+               page.open(Number(at));
+               page.root.querySelector(".page-controls select").focus();
+           }), exactButton(page), themeButton()));
 }
 
 const pageNavigation = (sections) => el("nav", { "aria-label": "Sections" }, el("ul", null,

@@ -3,7 +3,8 @@
 // local.js - files of this machine: dropped, or chosen
 
 (() => {
-    const { node, begin, show, sayFailure, choose } = startPage;
+    const { node, begin, show, sayFailure, choose, visible } = startPage;
+    const CHOICES_MOST = 1000;
     const MODEL = /\.(gguf|safetensors|safetensors\.index\.json|pt|pth|bin|ckpt|npz|npy|apr|parquet|dat|imatrix)$/i;
     const FIRST = /-0*1-of-\d+\.[^/]*$/;
     const SHARD = /-\d+-of-\d+\.[^/]*$/;
@@ -35,8 +36,10 @@
         if (found.length === 0)
             return sayFailure({ message: 'There is no model file among these.' });
         sayFailure('');
-        choose(node('p', {}, 'Which one?'), ...found.slice(0, 1000).map((one) => {
-            const button = node('button', { type: 'button' }, one.name);
+        const most = found.length > CHOICES_MOST ? ` The first ${CHOICES_MOST} of ${found.length}:` : '';
+
+        choose(node('p', {}, `Which one?${most}`), ...found.slice(0, CHOICES_MOST).map((one) => {
+            const button = node('button', { type: 'button' }, visible(one.name));
 
             button.onclick = () => openOne(files, one);
             return node('p', {}, button);
@@ -63,13 +66,35 @@
         return (await Promise.all(inside.map(filesOf))).flat();
     }
 
+    async function filesOfHandle(handle, parent = '') {
+        const name = parent + handle.name;
+
+        if (handle.kind === 'file')
+            return [{ name, file: await handle.getFile() }];
+        const all = [];
+
+        for await (const inside of handle.values())
+            all.push(...await filesOfHandle(inside, `${name}/`));
+        return all;
+    }
+
     async function dropped(transfer) {
-        // Entries are there only until the event's function returns.
-        const roots = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+        // Both are there only until the event's function returns.
+        const items = [...transfer.items].filter(({ kind }) => kind === 'file');
+        const roots = items.map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
         const plain = [...transfer.files].map((file) => ({ name: file.name, file }));
+        const folders = roots.some((root) => root.isDirectory);
+        // Chromium reads no entries for a page that is itself a file; others
+        // have no handles.
+        const handles = folders ? items.map((item) => item.getAsFileSystemHandle?.()) : [];
 
         try {
-            take(roots.some((root) => root.isDirectory) ? (await Promise.all(roots.map(filesOf))).flat() : plain);
+            if (!folders)
+                take(plain);
+            else if (handles.every(Boolean))
+                take((await Promise.all((await Promise.all(handles)).map((one) => filesOfHandle(one)))).flat());
+            else
+                take((await Promise.all(roots.map(filesOf))).flat());
         } catch (error) {
             sayFailure(error);
         }

@@ -20,6 +20,6 @@
         }
     };
     begin(node('p', { class: 'about' }, 'The header of the file, and what you look at, are fetched in '
-        + 'ranges from the server that you name, and from no other. It must allow other pages to read its '
-        + 'files (CORS).'), form);
+        + 'ranges from the server that you name, and from those that it redirects to; which, is shown. '
+        + 'They must allow other pages to read their files (CORS).'), form);
 })();

@@ -39,12 +39,16 @@ const startPage = (() => {
         root.append(node('h1', {}, document.title = 'Model files'), ...children, progress, failure, more);
     }
 
+    // Names of files are in it: what nobody sees is shown as an escape.
+    const { visible } = modelfilePage.parts;
+
     function sayFailure(error) {
         const place = error.offset === undefined ? ''
-            : `\nat offset ${error.offset}${error.file ? ` of ${error.file}` : ''}`;
+            : `\nat offset ${error.offset}${error.file ? ` of ${visible(error.file)}` : ''}`;
         const rule = error.rule ? `\n${error.rule}` : '';
 
-        failure.textContent = error ? `${error.status ? `${error.status}: ` : ''}${error.message}${place}${rule}` : '';
+        failure.textContent = error
+            ? `${error.status ? `${error.status}: ` : ''}${visible(String(error.message))}${place}${rule}` : '';
     }
 
     const number = new Intl.NumberFormat('en');
@@ -53,7 +57,7 @@ const startPage = (() => {
 
         progress.textContent = `${number.format(requests)} requests, ${number.format(bytes)} bytes read${part}`;
         more.replaceChildren(...from.map((file) => node('p', { class: 'progress' },
-            `${file.url}: ${number.format(file.requests)} requests, ${number.format(file.bytes)} bytes`)));
+            `${visible(file.url)}: ${number.format(file.requests)} requests, ${number.format(file.bytes)} bytes`)));
     }
 
     let open = null; // the model that is shown
@@ -106,5 +110,5 @@ const startPage = (() => {
         }
     }
 
-    return { node, begin, show, sayFailure, choose: (...children) => more.replaceChildren(...children) };
+    return { node, begin, show, sayFailure, visible, choose: (...children) => more.replaceChildren(...children) };
 })();
