@@ -43,16 +43,16 @@ static enum mf_status check_output(const struct mf_quantizing *work,
     if (!own || mf_outputs_check_order(env, output->path, &work->how) != MF_OK)
         return env->error.status;
     if (own != format)
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "several outputs need one format: '%s' is %s, others "
                        "are %s",
                        quoted(output->path).text, own->name, format->name);
     if (mf_mix_is_copy(output->type))
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "a copy cannot be one of several outputs: '%s'",
                        quoted(output->path).text);
     if (mf_target_is_dash(env, output->path))
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "standard output cannot be one of several outputs");
     return MF_OK;
 }
