@@ -359,7 +359,10 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
 
     if (mf_quantizing_take(&work, model, options, how) != MF_OK)
         return MF_ERR_ARGUMENT;
-    MF_NEED(model->env, work.options.type);
+    if (!work.options.type) {
+        mf_quantizing_end(&work);
+        return mf_missing(model->env, "options->type");
+    }
     timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
     status = mf_quantizing_begin(&work, path);
     if (status == MF_OK)

@@ -151,7 +151,9 @@ enum mf_status mf_model_quantize_many(struct mf_model *model,
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, outputs);
-    MF_NEED(model->env, count > 0);
+    if (count == 0)
+        return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "no output is given");
     for (size_t i = 0; i < count; i++) {
         MF_NEED(model->env, outputs[i].type);
         MF_NEED(model->env, outputs[i].path);

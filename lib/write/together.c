@@ -19,8 +19,7 @@
 #include "lib/model/swap.h"
 #include "lib/write/transfer.h"
 
-/* Whether a tensor of that piece can be read together with those of other
- * outputs at all. */
+/* Whether a tensor can be read together with other outputs' at all. */
 static bool can_share(const struct mf_piece *piece)
 {
     uint32_t from = piece->tensor->from;

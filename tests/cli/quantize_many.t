@@ -169,6 +169,18 @@ said() {
         grep -q '"plans":\[{"output":.*"tensors":\[.*"outputs":\[' "$dir/out"
 }
 check "--json has each, with its own error" said
+example() {
+    sed -n '/^\$ modelfile quantize .*--output/,/^```$/p' docs/quantize.md |
+        sed '/^```$/d' >"$dir/shown"
+    command=$(sed -n 's/^\$ modelfile //p' "$dir/shown")
+    ln -s "$fixtures" "$dir/fixtures"
+    {
+        echo "\$ modelfile $command"
+        # shellcheck disable=SC2086 # words without spaces in them
+        (cd "$dir" && "$modelfile" $command --quiet)
+    } | diff "$dir/shown" -
+}
+check "docs/quantize.md has what is printed" example
 error_of() {
     sed -n 's/.*"'"$1"'":{[^}]*"rmse":\([0-9.e-]*\).*/\1/p' "$dir/out"
 }
@@ -181,7 +193,7 @@ own_error() {
     echo "$both, alone $found"
     [ -n "$found" ] && [ "${both#* }" = "$found" ]
 }
-check "which is that of a run of its own" own_error
+check "the same as in a run of its own" own_error
 patterns() {
     "$modelfile" quantize --quiet --force "$dir/f16.gguf" \
         --output Q4_0="$a" --output F16="$b" --tensor-type 't3=q8_0' \

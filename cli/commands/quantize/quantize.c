@@ -296,8 +296,8 @@ const struct command command_quantize = {
         "modelfile quantize model.gguf Q6_K           as ggml-model-Q6_K.gguf\n"
         "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix "
         "matrix.gguf\n"
-        "modelfile quantize model.gguf --output Q4_K_M=a.gguf --output "
-        "Q8_0=b.gguf\n"
+        "modelfile quantize model.gguf --output Q4_K_M=q4.gguf --output "
+        "Q8_0=q8.gguf\n"
         "modelfile quantize model.gguf - Q6_K --dry-run\n"
         "modelfile quantize model.gguf out.gguf Q4_K_M --tensor-type "
         "attn_v=q8_0\n",
