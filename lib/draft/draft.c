@@ -3,6 +3,9 @@
  * draft.c - a file that will be written: its lists and its plan
  */
 #include "lib/draft/draft.h"
+
+#include <assert.h>
+
 #include "lib/base/str.h"
 
 /* ---- lists ---- */
@@ -86,6 +89,41 @@ struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft)
     draft->tensor = rows;
     draft->tensor[draft->tensor_count] = (struct mf_draft_tensor){ 0 };
     return &draft->tensor[draft->tensor_count++];
+}
+
+static enum mf_status copy_entries(struct mf_draft *draft,
+                                   const struct mf_draft *from)
+{
+    for (size_t i = 0; i < from->entry_count; i++) {
+        struct mf_entry *entry = mf_draft_add_entry(draft);
+
+        if (!entry)
+            return draft->env->error.status;
+        *entry = from->entry[i];
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_draft_copy(struct mf_draft *draft,
+                             const struct mf_draft *from)
+{
+    struct mf_draft copy = *from;
+
+    assert(draft->entry_count == 0 && draft->tensor_count == 0);
+    assert(draft->format == from->format && !from->order);
+    copy.arena = draft->arena;
+    copy.entry = NULL;
+    copy.tensor = NULL;
+    copy.entry_count = copy.entry_room = 0;
+    copy.tensor_count = copy.tensor_room = 0;
+    *draft = copy;
+    if (mf_draft_reserve(draft, from->tensor_count) != MF_OK)
+        return draft->env->error.status;
+    if (from->tensor_count > 0)
+        memcpy(draft->tensor, from->tensor,
+               from->tensor_count * sizeof(*from->tensor));
+    draft->tensor_count = from->tensor_count;
+    return copy_entries(draft, from);
 }
 
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key)

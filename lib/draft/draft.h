@@ -181,6 +181,11 @@ struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft);
 /* Room for so many tensors more; others can still be added. */
 enum mf_status mf_draft_reserve(struct mf_draft *draft, size_t count);
 
+/* Makes an empty draft the same as another of its format, which has no plan yet
+ * and lives as long: it keeps the text, shapes and made tensors of both. */
+enum mf_status mf_draft_copy(struct mf_draft *draft,
+                             const struct mf_draft *from);
+
 /* The entry of that key, or NULL. */
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key);
 

@@ -5,9 +5,6 @@
  * The type of each tensor is decided first (mix.c); after that the files are
  * written as in any conversion (lib/write).
  */
-#include <math.h>
-#include <stdio.h>
-
 #include "lib/base/little.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
@@ -15,18 +12,7 @@
 #include "lib/io/digest.h"
 #include "lib/model/facts.h"
 #include "lib/model/open_parts.h"
-#include "lib/program.h"
-#include "lib/quantize/mix.h"
-#include "lib/write/convert.h"
-
-struct quantizing {
-    struct mf_model *model;
-    const struct mf_quantize_options *options;
-    const struct mf_convert_options *how;
-    struct mf_outputs outputs;
-    struct mf_imatrix *imatrix; /* NULL: none */
-    struct mf_mix_result mix;
-};
+#include "lib/quantize/quantizing.h"
 
 enum mf_status mf_quantize_refuse(struct mf_model *model)
 {
@@ -59,10 +45,16 @@ static void trim_shapes(struct mf_draft *draft)
     }
 }
 
-/* Renamed tensors have an order of their own. */
-static enum mf_status check_shards(const struct quantizing *work)
+/* Files that are parts of one model. */
+static bool has_shards(const struct mf_quantizing *work)
 {
-    return work->outputs.count == 1
+    return work->outputs.count > 1 && !work->outputs.together;
+}
+
+/* Renamed tensors have an order of their own. */
+static enum mf_status check_shards(const struct mf_quantizing *work)
+{
+    return !has_shards(work)
                ? MF_OK
                : mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "a model's shards cannot be kept when its tensors are "
@@ -70,7 +62,7 @@ static enum mf_status check_shards(const struct quantizing *work)
 }
 
 /* What a folder of Hugging Face becomes, in its own type. */
-static enum mf_status list_folder(struct quantizing *work,
+static enum mf_status list_folder(struct mf_quantizing *work,
                                   struct mf_draft *draft)
 {
     const struct mf_hf_options options = { .own_type = true };
@@ -83,41 +75,40 @@ static enum mf_status list_folder(struct quantizing *work,
     return MF_OK;
 }
 
-/* Lists the tensors of one shard, or of the whole model. */
-static enum mf_status list_output(struct quantizing *work, size_t number)
+enum mf_status mf_quantizing_list(struct mf_quantizing *work, size_t number)
 {
     struct mf_model *model = work->model;
     struct mf_draft *draft = &work->outputs.output[number].draft;
     const struct mf_renaming_options renaming = {
-        .lossy = work->how->lossy,
-        .decode = !mf_mix_is_copy(work->options->type),
+        .lossy = work->how.lossy,
+        .decode = !mf_mix_is_copy(work->options.type),
     };
     size_t first = 0, count;
 
-    draft->lossy = work->how->lossy;
-    draft->reserve = work->how->reserve;
+    draft->lossy = work->how.lossy;
+    draft->reserve = work->how.reserve;
     draft->any_type = true;
     draft->big_endian =
-        (work->how->byte_order || draft->format == model->format) &&
-        mf_outputs_order(model, work->how) == MF_BIG_ENDIAN;
-    if (work->how->names == MF_NAMING_GGUF &&
+        (work->how.byte_order || draft->format == model->format) &&
+        mf_outputs_order(model, &work->how) == MF_BIG_ENDIAN;
+    if (work->how.names == MF_NAMING_GGUF &&
         mf_hf_applies(model, draft->format))
         return list_folder(work, draft);
     /* With new names the model is a Hugging Face model: tensors that are not
      * quantized become what llama.cpp's converter makes of them, norms f32. */
     draft->f32_vectors =
-        work->how->names == MF_NAMING_GGUF && draft->out->f32_vectors;
-    if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
+        work->how.names == MF_NAMING_GGUF && draft->out->f32_vectors;
+    if (draft->f32_vectors && !mf_mix_is_copy(work->options.type))
         draft->floats = MF_TYPE_F32;
     if (number == 0 &&
         (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||
-         mf_renaming_init(&work->outputs.renaming, model, work->how->names,
+         mf_renaming_init(&work->outputs.renaming, model, work->how.names,
                           renaming) != MF_OK))
         return model->env->error.status;
     if (work->outputs.renaming.made && check_shards(work) != MF_OK)
         return model->env->error.status;
     count = mf_draft_source_count(model, &work->outputs.renaming);
-    if (work->outputs.count > 1) {
+    if (has_shards(work)) {
         first = model->part[number].first;
         count = model->part[number].count;
     }
@@ -129,8 +120,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     return MF_OK;
 }
 
-/* Types are known now: whether the format can carry them. */
-static enum mf_status plan_output(struct quantizing *work,
+enum mf_status mf_quantizing_plan(const struct mf_quantizing *work,
                                   struct mf_draft *draft)
 {
     for (size_t i = 0; i < draft->tensor_count; i++) {
@@ -154,7 +144,8 @@ static enum mf_status plan_output(struct quantizing *work,
     return mf_draft_plan(draft);
 }
 
-static enum mf_status plan_outputs(struct quantizing *work)
+static enum mf_status plan_outputs(struct mf_quantizing *work,
+                                   struct mf_mix_result *mix)
 {
     struct mf_outputs *outputs = &work->outputs;
     struct mf_env *env = outputs->env;
@@ -164,29 +155,31 @@ static enum mf_status plan_outputs(struct quantizing *work)
 
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         drafts[i] = &outputs->output[i].draft;
-        status = list_output(work, i);
+        status = mf_quantizing_list(work, i);
     }
     if (status == MF_OK)
         status =
-            mf_mix_apply(drafts, outputs->count, work->model, work->options,
-                         work->imatrix, work->how->dry_run, &work->mix);
+            mf_mix_apply(drafts, outputs->count, work->model, &work->options,
+                         work->imatrix, work->how.dry_run, mix);
     mf_release(env, drafts, size);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
-        status = plan_output(work, &outputs->output[i].draft);
+        status = mf_quantizing_plan(work, &outputs->output[i].draft);
     return status;
 }
 
-static enum mf_status plan(struct quantizing *work, const char *path)
+static enum mf_status plan(struct mf_quantizing *work, const char *path,
+                           struct mf_mix_result *mix)
 {
     struct mf_model *model = work->model;
     const struct mf_format *format =
-        mf_output_format(model, path, work->how->format);
+        mf_output_format(model, path, work->how.format);
     bool split;
 
-    if (!format || mf_outputs_check_order(model->env, path, work->how) != MF_OK)
+    if (!format ||
+        mf_outputs_check_order(model->env, path, &work->how) != MF_OK)
         return model->env->error.status;
     /* llama-quantize numbers a single file, too: -00001-of-00001. */
-    split = work->options->keep_split &&
+    split = work->options.keep_split &&
             (model->file_count > 1 || format->sharding != MF_SHARDING_NONE);
     if (split && format->sharding == MF_SHARDING_NONE)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -194,7 +187,7 @@ static enum mf_status plan(struct quantizing *work, const char *path)
     if (mf_outputs_make(&work->outputs, format, path,
                         split ? model->file_count : 1, split) != MF_OK)
         return model->env->error.status;
-    return plan_outputs(work);
+    return plan_outputs(work, mix);
 }
 
 /* ---- the importance matrix ---- */
@@ -202,7 +195,7 @@ static enum mf_status plan(struct quantizing *work, const char *path)
 static enum mf_status read_weights(void *user, struct mf_str name, float *out,
                                    size_t count, bool *found)
 {
-    const struct quantizing *work = user;
+    const struct mf_quantizing *work = user;
 
     return mf_imatrix_read(work->imatrix, name, out, count, found);
 }
@@ -216,9 +209,9 @@ static void add_texts(struct mf_digest *digest, const char *const *texts,
 }
 
 /* Which entries are used shows nowhere in the files, but in the data. */
-static enum mf_status digest_choice(struct quantizing *work)
+static enum mf_status digest_choice(struct mf_quantizing *work)
 {
-    const struct mf_quantize_options *options = work->options;
+    const struct mf_quantize_options *options = &work->options;
     struct mf_digest *digest = mf_digest_new(work->model->env, MF_XXH3_64);
     uint8_t bytes[MF_DIGEST_MAX];
 
@@ -232,9 +225,9 @@ static enum mf_status digest_choice(struct quantizing *work)
     return MF_OK;
 }
 
-static enum mf_status open_imatrix(struct quantizing *work)
+static enum mf_status open_imatrix(struct mf_quantizing *work)
 {
-    const struct mf_quantize_options *options = work->options;
+    const struct mf_quantize_options *options = &work->options;
     struct mf_imatrix_choice choice = {
         .include = options->include,
         .exclude = options->exclude,
@@ -256,164 +249,14 @@ static enum mf_status open_imatrix(struct quantizing *work)
     work->outputs.imatrix = mf_imatrix_source(work->imatrix);
     work->outputs.weights.read = read_weights;
     work->outputs.weights.user = work;
-    return work->how->resume ? digest_choice(work) : MF_OK;
-}
-
-/* ---- the result ---- */
-
-static void fill_result(const struct quantizing *work,
-                        struct mf_quantize_result *out)
-{
-    const struct mf_outputs *outputs = &work->outputs;
-
-    *out = (struct mf_quantize_result){
-        .format = outputs->output->draft.format->name,
-        .file_count = outputs->count,
-        .changed = work->mix.changed,
-        .fallbacks = work->mix.fallbacks,
-        .weighted = work->mix.weighted,
-        .unweighted = work->mix.unweighted,
-        .left_out = outputs->left_out,
-    };
-    for (size_t i = 0; i < outputs->count; i++) {
-        const struct mf_draft *draft = &outputs->output[i].draft;
-
-        out->file_size += draft->file_size;
-        for (size_t t = 0; t < draft->tensor_count; t++) {
-            const struct mf_draft_tensor *tensor = &draft->tensor[t];
-            struct mf_quantized *sum = &out->type[tensor->type];
-            uint64_t elements = 0;
-
-            mf_elements(tensor->dim, tensor->rank, &elements);
-            sum->tensors++;
-            sum->parameters += elements;
-            sum->bytes += tensor->size;
-        }
-    }
-}
-
-static void add_deviation(const struct mf_deviation *found,
-                          struct mf_quantized *out)
-{
-    if (found->count == 0)
-        return;
-    out->measured = found->count;
-    out->rmse = sqrt(found->error2 / (double)found->count);
-    out->worst = (double)found->worst;
-    out->cosine =
-        found->before2 > 0 && found->after2 > 0
-            ? found->product / sqrt(found->before2) / sqrt(found->after2)
-            : 1;
-}
-
-static void name_types(const struct quantizing *work,
-                       struct mf_quantize_result *out)
-{
-    for (size_t i = 0; i <= MF_TYPE_COUNT; i++) {
-        out->type[i].name = i < MF_TYPE_COUNT ? mf_types[i].name : "unknown";
-        if (work->outputs.deviation && i < MF_TYPE_COUNT)
-            add_deviation(&work->outputs.deviation[i], &out->type[i]);
-    }
-}
-
-_Static_assert(MF_TYPE_COUNT < MF_QUANTIZED_MAX,
-               "mf_quantize_result has a row for each type and one more");
-
-/* ---- the plan ---- */
-
-struct mf_quantize_plan {
-    const struct mf_model *model;
-    const struct mf_outputs *outputs;
-};
-
-/* A type that the library does not know has the name that the model gives it.
- */
-static void name_type(const struct mf_quantize_plan *plan,
-                      const struct mf_draft_tensor *tensor, uint32_t type,
-                      char (*out)[24])
-{
-    struct mf_tensor source;
-    const char *name = "unknown";
-
-    if (type < MF_TYPE_COUNT)
-        name = mf_types[type].name;
-    else if (mf_tensor_at(plan->model, tensor->record, &source))
-        name = source.type;
-    snprintf(*out, sizeof(*out), "%s", name);
-}
-
-bool mf_quantize_plan_at(const struct mf_quantize_plan *plan, size_t index,
-                         struct mf_quantized_tensor *out)
-{
-    const struct mf_draft_tensor *tensor;
-    const struct mf_draft *draft;
-    size_t shard = 0;
-
-    if (!plan || !out)
-        return false;
-    for (; shard < plan->outputs->count; shard++) {
-        draft = &plan->outputs->output[shard].draft;
-        if (index < draft->tensor_count)
-            break;
-        index -= draft->tensor_count;
-    }
-    if (shard == plan->outputs->count)
-        return false;
-    tensor = &draft->tensor[index];
-    *out = (struct mf_quantized_tensor){
-        .name = tensor->name,
-        .rank = tensor->rank,
-        .dim = tensor->dim,
-        .bytes = tensor->size,
-        .shard = (uint32_t)shard,
-        .changed = tensor->type != tensor->from,
-        .weighted = tensor->weights.at != NULL,
-        .needs_weights = tensor->needs_weights,
-    };
-    name_type(plan, tensor, tensor->from, &out->from);
-    name_type(plan, tensor, tensor->type, &out->type);
-    if (tensor->intended == MF_TYPE_F32)
-        return true;
-    out->intended = mf_types[tensor->intended].name;
-    out->intended_block = mf_types[tensor->intended].block;
-    out->row = tensor->dim[draft->format->fastest_first ? 0 : tensor->rank - 1];
-    return true;
-}
-
-static void show_plan(const struct quantizing *work)
-{
-    const struct mf_quantize_plan plan = { work->model, &work->outputs };
-
-    if (work->options->planned)
-        work->options->planned(work->options->planned_user, &plan);
+    return work->how.resume ? digest_choice(work) : MF_OK;
 }
 
 /* ---- the model ---- */
 
-static enum mf_status write_model(struct quantizing *work, bool report)
-{
-    struct mf_outputs *outputs = &work->outputs;
-    size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
-
-    if (work->how->dry_run &&
-        mf_outputs_check(outputs, work->how->replace) != MF_OK)
-        return outputs->env->error.status;
-    show_plan(work);
-    if (work->how->dry_run)
-        return MF_OK;
-    if (report) {
-        outputs->deviation = mf_alloc(outputs->env, size);
-        if (!outputs->deviation)
-            return outputs->env->error.status;
-        memset(outputs->deviation, 0, size);
-    }
-    return mf_outputs_write(outputs, work->how->replace, work->how->resume);
-}
-
 static enum mf_status check_options(struct mf_env *env,
                                     const struct mf_quantize_options *options)
 {
-    MF_NEED(env, options->type);
     MF_NEED(env, options->tensor_types || options->tensor_type_count == 0);
     MF_NEED(env, options->include || options->include_count == 0);
     MF_NEED(env, options->exclude || options->exclude_count == 0);
@@ -429,6 +272,77 @@ static enum mf_status check_options(struct mf_env *env,
     return mf_edits_check(env, options->edits, options->edit_count);
 }
 
+enum mf_status mf_quantizing_take(struct mf_quantizing *work,
+                                  struct mf_model *model,
+                                  const struct mf_quantize_options *options,
+                                  const struct mf_convert_options *how)
+{
+    struct mf_env *env = model->env;
+
+    *work = (struct mf_quantizing){ .model = model };
+    if (mf_options_take(env, &work->options, sizeof(work->options), options) !=
+            MF_OK ||
+        mf_options_take(env, &work->how, sizeof(work->how), how) != MF_OK ||
+        check_options(env, &work->options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    mf_clear_error(env);
+    mf_outputs_init(&work->outputs, model);
+    work->outputs.finite_only = true;
+    return MF_OK;
+}
+
+enum mf_status mf_quantizing_begin(struct mf_quantizing *work, const char *path)
+{
+    struct mf_model *model = work->model;
+    struct mf_convert_options *how = &work->how;
+
+    if (mf_convert_names(model, path, how, &how->names) != MF_OK ||
+        mf_quantize_refuse(model) != MF_OK)
+        return model->env->error.status;
+    return open_imatrix(work);
+}
+
+static enum mf_status make_deviations(struct mf_quantizing *work)
+{
+    struct mf_outputs *outputs = &work->outputs;
+    size_t rows = outputs->together ? outputs->count : 1;
+    size_t count = rows * MF_TYPE_COUNT;
+
+    outputs->deviation =
+        mf_alloc(outputs->env, count * sizeof(*outputs->deviation));
+    if (!outputs->deviation)
+        return outputs->env->error.status;
+    work->deviations = count;
+    memset(outputs->deviation, 0, count * sizeof(*outputs->deviation));
+    for (size_t i = 0; i < outputs->count; i++)
+        outputs->output[i].deviation =
+            outputs->deviation + (outputs->together ? i * MF_TYPE_COUNT : 0);
+    return MF_OK;
+}
+
+enum mf_status mf_quantizing_write(struct mf_quantizing *work)
+{
+    struct mf_outputs *outputs = &work->outputs;
+
+    if (work->how.dry_run &&
+        mf_outputs_check(outputs, work->how.replace) != MF_OK)
+        return outputs->env->error.status;
+    mf_quantizing_show(work);
+    if (work->how.dry_run)
+        return MF_OK;
+    if (work->options.report && make_deviations(work) != MF_OK)
+        return outputs->env->error.status;
+    return mf_outputs_write(outputs, work->how.replace, work->how.resume);
+}
+
+void mf_quantizing_end(struct mf_quantizing *work)
+{
+    mf_release(work->model->env, work->outputs.deviation,
+               work->deviations * sizeof(*work->outputs.deviation));
+    mf_outputs_release(&work->outputs);
+    mf_imatrix_close(work->imatrix);
+}
+
 enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
                                  const struct mf_quantize_options *options,
                                  const struct mf_convert_options *how,
@@ -438,44 +352,28 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     MF_NEED(model->env, path);
     MF_NEED(model->env, options);
 
-    struct mf_quantize_options known;
-    struct mf_convert_options known_how;
-
-    if (mf_options_take(model->env, &known, sizeof(known), options) != MF_OK ||
-        mf_options_take(model->env, &known_how, sizeof(known_how), how) !=
-            MF_OK ||
-        check_options(model->env, &known) != MF_OK)
-        return MF_ERR_ARGUMENT;
-    if (mf_convert_names(model, path, &known_how, &known_how.names) != MF_OK)
-        return model->env->error.status;
-
-    struct quantizing work = { .model = model,
-                               .options = &known,
-                               .how = &known_how };
+    struct mf_quantizing work;
+    struct mf_mix_result mix;
     struct mf_timed timed;
     enum mf_status status;
 
-    mf_clear_error(model->env);
-    mf_outputs_init(&work.outputs, model);
-    work.outputs.finite_only = true;
+    if (mf_quantizing_take(&work, model, options, how) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    if (!work.options.type) {
+        mf_quantizing_end(&work);
+        return mf_missing(model->env, "options->type");
+    }
     timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
-    status = mf_quantize_refuse(model);
+    status = mf_quantizing_begin(&work, path);
     if (status == MF_OK)
-        status = open_imatrix(&work);
+        status = plan(&work, path, &mix);
     if (status == MF_OK)
-        status = plan(&work, path);
-    if (status == MF_OK)
-        status = mf_outputs_give(&work.outputs, &known_how);
+        status = mf_outputs_give(&work.outputs, &work.how);
     mf_timed_end(model->env, timed);
     if (status == MF_OK)
-        status = write_model(&work, known.report);
-    if (status == MF_OK && out) {
-        fill_result(&work, out);
-        name_types(&work, out);
-    }
-    mf_release(model->env, work.outputs.deviation,
-               MF_TYPE_COUNT * sizeof(*work.outputs.deviation));
-    mf_outputs_release(&work.outputs);
-    mf_imatrix_close(work.imatrix);
+        status = mf_quantizing_write(&work);
+    if (status == MF_OK && out)
+        mf_quantizing_result(&work, 0, work.outputs.count, &mix, out);
+    mf_quantizing_end(&work);
     return status;
 }

@@ -222,7 +222,8 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
                                     output->draft.file_size, replace,
                                     &outputs->given, &output->target);
         output->target.expected = outputs->replaces;
-        if (status == MF_OK && i == 0)
+        /* Outputs that are models may be in different file systems. */
+        if (status == MF_OK && i == 0 && !outputs->together)
             status = mf_target_check_space(
                 &output->target, total_size(outputs) - output->draft.file_size);
     }

@@ -13,8 +13,12 @@
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
  *   output.c         header, padding and checksum of one file; its order of
- * bytes transfer.c       cuts the tensors into pieces and shares them among
- * threads piece.c          reads, converts, checks and writes one piece
+ *                    bytes
+ *   transfer.c       cuts the tensors into pieces and shares them among threads
+ *   verbatim.c       the same for a file that is copied as it is
+ *   together.c       the same for several outputs of the same tensors
+ *   piece.c          reads, converts, checks and writes one piece
+ *   piece_together.c the same for pieces of several outputs
  *   weights.c        loads the importance weights of one tensor
  *   resume.c         lets stopped work go on
  *   edit.c           changes metadata in place, or by writing the file again
@@ -52,6 +56,8 @@ struct mf_output {
     const char *path;
     struct mf_draft draft;
     struct mf_target target;
+    /* The error that quantizing caused, by new type; NULL: not measured. */
+    struct mf_deviation *deviation;
 };
 
 /* The importance of each column of a tensor, for encoders that use it. */
@@ -71,6 +77,9 @@ struct mf_outputs {
     struct mf_output *output;
     size_t count;
     bool verbatim;    /* one file, a copy of the model's */
+    bool together;    /* each output is the whole model, all of the same tensors
+                         in the same order: what they are made of is read once
+                         (together.c) */
     bool finite_only; /* infinite and NaN values are refused */
     /* The model's only file, when an edit replaces it; NULL: outputs may
      * replace any file except the inputs. */
@@ -95,7 +104,7 @@ struct mf_outputs {
     struct mf_resume *resume;        /* stopped work can go on; or NULL */
     bool again; /* what was written is made again, and compared */
     struct mf_weights weights;
-    /* The error that quantizing caused, by new type; NULL: not measured. */
+    /* Of all outputs, each a row; NULL: not measured. */
     struct mf_deviation *deviation;
 };
 

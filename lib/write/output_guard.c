@@ -156,6 +156,11 @@ static enum mf_status guard_path(const struct mf_outputs *outputs,
             outputs->env, MF_REASON_OUTPUT_NOT_FILE, MF_NO_OFFSET,
             "'%s' is not a regular file: the inputs would be lost",
             mf_quote((struct mf_str){ path, strlen(path) }).text);
+    if (outputs->together && !S_ISREG(file.st_mode))
+        return mf_fail(outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "'%s' is not a regular file: each of several outputs "
+                       "has to be one",
+                       mf_quote((struct mf_str){ path, strlen(path) }).text);
     if (!S_ISREG(file.st_mode))
         return MF_OK;
     what = part_of(outputs, &file, arena);
@@ -196,28 +201,37 @@ static bool same_place(const char *a, const char *b)
            same_file(&of_a, &of_b);
 }
 
+static enum mf_status fail_same(const struct mf_outputs *outputs,
+                                const char *path, const char *other,
+                                const char *what)
+{
+    return mf_fail(outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "'%s' and '%s' are %s the same file",
+                   mf_quote((struct mf_str){ path, strlen(path) }).text,
+                   mf_quote((struct mf_str){ other, strlen(other) }).text,
+                   what);
+}
+
 /* Fails where that output's name is a symbolic link that leads to the place of
- * another output, whether a file exists there or not.  (The names themselves
- * differ.) */
+ * another output, whether a file exists there or not.  (The names of shards
+ * differ, those of outputs that are models may not.) */
 static enum mf_status check_link(const struct mf_outputs *outputs,
                                  size_t number, size_t count)
 {
     const char *path = path_of(outputs, number), *other;
     char end[PATH_MAX], other_end[PATH_MAX];
     struct stat status;
+    bool is_link;
 
-    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode) ||
-        !mf_follow_links(path, end))
+    is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    if ((!is_link && !outputs->together) || !mf_follow_links(path, end))
         return MF_OK; /* the target says why */
     for (size_t i = 0; i < count; i++) {
         other = path_of(outputs, i);
         if (i != number && mf_follow_links(other, other_end) &&
             same_place(end, other_end))
-            return mf_fail(
-                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                "'%s' and '%s' are links to the same file",
-                mf_quote((struct mf_str){ path, strlen(path) }).text,
-                mf_quote((struct mf_str){ other, strlen(other) }).text);
+            return fail_same(outputs, path, other,
+                             is_link ? "links to" : "names of");
     }
     return MF_OK;
 }

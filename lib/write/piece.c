@@ -66,8 +66,8 @@ static size_t swapped_size(const struct mf_piece *piece)
     return mf_types[type].bytes;
 }
 
-/* bytes: whole blocks, as they will be written. */
-static void swap(const struct mf_piece *piece, uint8_t *bytes, size_t size)
+/* bytes: whole blocks. */
+void mf_piece_swap(const struct mf_piece *piece, uint8_t *bytes, size_t size)
 {
     size_t block = swapped_size(piece);
 
@@ -106,7 +106,7 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
                        into, size) != MF_OK)
         return worker->env.error.status;
     if (!piece->recoding.decode)
-        swap(piece, into, size);
+        mf_piece_swap(piece, into, size);
     return MF_OK;
 }
 
@@ -233,10 +233,9 @@ static enum mf_status scan_numbers(struct mf_worker *worker,
     return not_finite(worker, piece, &fault);
 }
 
-static enum mf_status check_numbers(struct mf_worker *worker,
-                                    const struct mf_piece *piece,
-                                    enum mf_type type, uint64_t at,
-                                    const uint8_t *bytes, size_t size)
+enum mf_status mf_piece_check(struct mf_worker *worker,
+                              const struct mf_piece *piece, enum mf_type type,
+                              uint64_t at, const uint8_t *bytes, size_t size)
 {
     struct mf_timed timed;
     enum mf_status status;
@@ -276,7 +275,7 @@ static enum mf_status copy_piece(struct mf_worker *worker,
             moved = mf_next_part(&worker->env, piece->size - done, most);
             if (moved == 0 ||
                 mf_piece_read(worker, piece, at, buffer, moved) != MF_OK ||
-                check_numbers(worker, piece, type, at, buffer, moved) !=
+                mf_piece_check(worker, piece, type, at, buffer, moved) !=
                     MF_OK ||
                 mf_target_write(&worker->env, target, piece->to + done, buffer,
                                 moved) != MF_OK)
@@ -303,8 +302,8 @@ enum mf_status mf_piece_read_rows(struct mf_worker *worker,
         return worker->env.error.status;
     if (mf_piece_read(worker, piece, first * recoding->in, into, size) != MF_OK)
         return worker->env.error.status;
-    return check_numbers(worker, piece, recoding->from, first * recoding->in,
-                         into, size);
+    return mf_piece_check(worker, piece, recoding->from, first * recoding->in,
+                          into, size);
 }
 
 /* Digests of what a piece is made of, and of what is written. */
@@ -319,6 +318,22 @@ static enum mf_status put(struct mf_worker *worker, struct mf_piece *piece,
     return piece->again ? mf_piece_compare(worker, piece, to, bytes, size)
                         : mf_target_write(&worker->env, &piece->output->target,
                                           to, bytes, size);
+}
+
+enum mf_status mf_piece_finish_rows(struct mf_worker *worker,
+                                    const struct mf_piece *piece,
+                                    uint64_t first, size_t rows,
+                                    uint8_t *result, size_t *size)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+
+    *size = (size_t)mf_numbers_size(recoding->to,
+                                    mf_recoding_numbers(recoding, first, rows));
+    if (mf_piece_check(worker, piece, recoding->to, first * recoding->out,
+                       result, *size) != MF_OK)
+        return worker->env.error.status;
+    mf_piece_swap(piece, result, *size);
+    return MF_OK;
 }
 
 static enum mf_status recode_rows(struct mf_worker *worker,
@@ -354,13 +369,9 @@ static enum mf_status recode_rows(struct mf_worker *worker,
                            first + done, &piece->deviation);
         if (!result)
             return worker->env.error.status;
-        size = (size_t)mf_numbers_size(
-            recoding->to, mf_recoding_numbers(recoding, first + done, some));
-        if (check_numbers(worker, piece, recoding->to,
-                          (first + done) * recoding->out, result,
-                          size) != MF_OK)
+        if (mf_piece_finish_rows(worker, piece, first + done, some, result,
+                                 &size) != MF_OK)
             return worker->env.error.status;
-        swap(piece, result, size);
         if (piece->hasher)
             mf_piece_digest_add(&digests->output, piece->hasher, result, size);
         if (put(worker, piece, piece->to + done * recoding->out, result,
@@ -401,12 +412,16 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 {
     const struct mf_span *span = &piece->span;
 
+    if (piece->rides)
+        return MF_OK; /* moved with the one before that reads */
     if (piece->source &&
         (!mf_source_has(piece->source, *span) || piece->at > span->size ||
          piece->size > span->size - piece->at))
         return mf_piece_out_of_bounds(&worker->env, piece);
     if (piece->tensor && piece->model)
         mf_worker_at(worker, name_of(piece));
+    if (piece->riders > 0)
+        return mf_piece_move_together(worker, piece);
     if (piece->kept || (piece->again && !piece->recoding.decode))
         return mf_piece_verify(worker, piece);
     return piece->recoding.decode ? recode_piece(worker, piece)

@@ -25,6 +25,11 @@ struct mf_piece {
     struct mf_deviation deviation;
     const struct mf_isa *scanner; /* scans for NaN and infinite values, which
                                      are refused; NULL: they are accepted */
+    /* Of several outputs that are made of the same rows: the piece reads them
+     * for itself and for so many that follow in the list; or it is one of
+     * those, and moved with the one that reads (piece_together.c). */
+    size_t riders;
+    bool rides;
     bool measured; /* nothing is written: only the largest value is wanted */
     float largest; /* absolute */
     /* Where stopped work can go on (resume.h): */
@@ -40,6 +45,10 @@ struct mf_piece {
 /* Reads, recodes, checks and writes it, in a worker's thread. */
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece);
 
+/* The same for a piece with riders, which are moved, too. */
+enum mf_status mf_piece_move_together(struct mf_worker *worker,
+                                      struct mf_piece *piece);
+
 /* Reads `size` bytes of the span from its byte `at` on, in the new file's order
  * of rows. */
 enum mf_status mf_piece_read(struct mf_worker *worker,
@@ -52,6 +61,24 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
 enum mf_status mf_piece_read_rows(struct mf_worker *worker,
                                   const struct mf_piece *piece, uint64_t first,
                                   size_t rows);
+
+/* Of rows that were recoded, from row `first` of the tensor on: makes them what
+ * is written, of *size bytes; fails where they are scanned and are not finite.
+ */
+enum mf_status mf_piece_finish_rows(struct mf_worker *worker,
+                                    const struct mf_piece *piece,
+                                    uint64_t first, size_t rows,
+                                    uint8_t *result, size_t *size);
+
+/* Fails where the piece is scanned, and the bytes, of the tensor from its byte
+ * `at` on as that type, are not finite. */
+enum mf_status mf_piece_check(struct mf_worker *worker,
+                              const struct mf_piece *piece, enum mf_type type,
+                              uint64_t at, const uint8_t *bytes, size_t size);
+
+/* Turns numbers around where the target has another order of bytes.  Twice is
+ * not at all. */
+void mf_piece_swap(const struct mf_piece *piece, uint8_t *bytes, size_t size);
 
 /* Sets where the bytes of the tensor come from: unchanged bytes of a big-endian
  * file from there, all others as a little-endian file has them. */
@@ -76,6 +103,7 @@ enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
 struct mf_weight_buffer {
     float *at;
     size_t count, room; /* weights in it, and that it has room for */
+    const char *of;     /* whose they are: mf_draft_tensor.weights.at */
 };
 
 /* How many weights the tensor can have in all; 0: it has none. */
@@ -91,6 +119,12 @@ enum mf_status mf_weights_load(struct mf_weight_buffer *buffer,
                                const struct mf_draft_tensor *tensor,
                                size_t count, bool fastest_first,
                                struct mf_recoding *recoding);
+
+/* Has the recoding use those that are in the buffer, if they are the tensor's:
+ * another output loaded them. */
+bool mf_weights_again(const struct mf_weight_buffer *buffer,
+                      const struct mf_draft_tensor *tensor, bool fastest_first,
+                      struct mf_recoding *recoding);
 
 void mf_weights_release(struct mf_weight_buffer *buffer, struct mf_env *env);
 

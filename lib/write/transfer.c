@@ -16,13 +16,11 @@
  *   once for its largest value.
  * - Where stopped work can go on, a run is a batch of work that a kill may
  *   lose, so it is small, and must end where a run of the work before ended.
- * - A file that is copied as it is still gets its values scanned for NaN when
- *   that is asked for: its tensors become pieces in file order, and so do the
- *   bytes between them, which belong to no tensor.
  */
+#include "lib/write/transfer.h"
+
 #include "lib/base/little.h"
 #include "lib/check/scan.h"
-#include "lib/write/piece.h"
 #include "lib/write/resume.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to share and
@@ -33,23 +31,10 @@
 /* Recoding takes a hundred times as long per byte. */
 #define RECODED ((size_t)256 * 1024)
 
-struct transfer {
-    struct mf_outputs *outputs;
-    struct mf_crew *crew;
-    const struct mf_isa *isa;
-    struct mf_piece *piece;
-    size_t count, room;
-    bool joined; /* the piece added last was joined to the one before */
-    struct mf_weight_buffer
-        weights;   /* of the tensor whose pieces were added last */
-    float largest; /* absolute value in the tensor that was measured */
-    bool flushes;  /* the first task of the run syncs what is written */
-};
-
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
-    const struct transfer *transfer = context;
+    const struct mf_transfer *transfer = context;
 
     if (transfer->flushes && task-- == 0)
         return mf_resume_flush(transfer->outputs->resume, &worker->env);
@@ -58,7 +43,7 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 
 static bool follows(const void *context, size_t task)
 {
-    const struct transfer *transfer = context;
+    const struct mf_transfer *transfer = context;
 
     return task > transfer->flushes &&
            transfer->piece[task - transfer->flushes].follows;
@@ -66,7 +51,7 @@ static bool follows(const void *context, size_t task)
 
 /* ---- pieces ---- */
 
-static void add_sums(struct transfer *transfer, size_t count)
+static void add_sums(struct mf_transfer *transfer, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct mf_piece *piece = &transfer->piece[i];
@@ -74,12 +59,12 @@ static void add_sums(struct transfer *transfer, size_t count)
         if (piece->measured)
             transfer->largest = fmaxf(transfer->largest, piece->largest);
         else if (piece->recoding.check && !piece->kept && !piece->again)
-            mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
+            mf_deviation_add(&piece->output->deviation[piece->tensor->type],
                              &piece->deviation);
     }
 }
 
-static enum mf_status run(struct transfer *transfer)
+enum mf_status mf_transfer_run(struct mf_transfer *transfer)
 {
     struct mf_resume *resume = transfer->outputs->resume;
     size_t count = transfer->count;
@@ -102,10 +87,10 @@ static enum mf_status run(struct transfer *transfer)
                   : MF_OK;
 }
 
-/* How many bytes of the span a piece has at most.  The sums of an error are put
- * together by pieces: these never depend on whether work can go on. */
-static size_t piece_most(const struct transfer *transfer,
-                         const struct mf_piece *piece)
+/* The sums of an error are put together by pieces: these never depend on
+ * whether work can go on. */
+size_t mf_transfer_most(const struct mf_transfer *transfer,
+                        const struct mf_piece *piece)
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t most = transfer->outputs->resume ? MF_RESUME_PIECE : PIECE;
@@ -122,23 +107,24 @@ static size_t piece_most(const struct transfer *transfer,
 }
 
 /* The piece was added, by itself or to the one before. */
-static enum mf_status added(struct transfer *transfer,
+static enum mf_status added(struct mf_transfer *transfer,
                             const struct mf_piece *piece)
 {
     struct mf_resume *resume = transfer->outputs->resume;
 
     return resume && !piece->measured && mf_resume_added(resume, piece)
-               ? run(transfer)
+               ? mf_transfer_run(transfer)
                : MF_OK;
 }
 
-static enum mf_status add_part(struct transfer *transfer,
+static enum mf_status add_part(struct mf_transfer *transfer,
                                struct mf_piece *piece)
 {
     const struct mf_resume *resume = transfer->outputs->resume;
 
     if (piece->size == 0 ||
-        (transfer->count == transfer->room && run(transfer) != MF_OK) ||
+        (transfer->count == transfer->room &&
+         mf_transfer_run(transfer) != MF_OK) ||
         (resume && !piece->measured && mf_resume_place(resume, piece) != MF_OK))
         return transfer->crew->env->error.status;
     transfer->piece[transfer->count++] = *piece;
@@ -146,7 +132,7 @@ static enum mf_status add_part(struct transfer *transfer,
 }
 
 /* A small piece that continues the one before. */
-static enum mf_status join(struct transfer *transfer, struct mf_piece *piece)
+static enum mf_status join(struct mf_transfer *transfer, struct mf_piece *piece)
 {
     const struct mf_resume *resume = transfer->outputs->resume;
 
@@ -163,8 +149,7 @@ static enum mf_status join(struct transfer *transfer, struct mf_piece *piece)
     return transfer->joined ? added(transfer, piece) : MF_OK;
 }
 
-/* Whether threads would wait for each other at pieces of it. */
-static bool is_serial(const struct mf_piece *piece)
+bool mf_transfer_is_serial(const struct mf_piece *piece)
 {
     return piece->tensor && !piece->tensor->made &&
            mf_record_is_packed(
@@ -173,14 +158,15 @@ static bool is_serial(const struct mf_piece *piece)
 }
 
 /* Cuts piece.span, whose first byte goes to piece.to, into pieces. */
-static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
+enum mf_status mf_transfer_add(struct mf_transfer *transfer,
+                               struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
     size_t in = recoding->decode ? recoding->in : 1;
     size_t out = recoding->decode ? recoding->out : 1;
-    size_t most = piece_most(transfer, &piece);
+    size_t most = mf_transfer_most(transfer, &piece);
     uint64_t to = piece.to;
-    bool serial = is_serial(&piece);
+    bool serial = mf_transfer_is_serial(&piece);
 
     piece.hasher = transfer->outputs->resume ? transfer->isa : NULL;
     piece.again = transfer->outputs->again;
@@ -200,7 +186,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 
 /* The gap between two tensors.  In a new file it is zeros already; to a pipe or
  * a program zeros have to be written, and where work goes on, verified. */
-static enum mf_status fill_gap(struct transfer *transfer,
+static enum mf_status fill_gap(struct mf_transfer *transfer,
                                struct mf_output *output, uint64_t from,
                                uint64_t to)
 {
@@ -209,12 +195,12 @@ static enum mf_status fill_gap(struct transfer *transfer,
     piece.span.size = to - from;
     return output->target.stream || output->target.given ||
                    transfer->outputs->resume
-               ? add(transfer, piece)
+               ? mf_transfer_add(transfer, piece)
                : MF_OK;
 }
 
 /* Pieces that use another tensor's weights run first. */
-static enum mf_status load_weights(struct transfer *transfer,
+static enum mf_status load_weights(struct mf_transfer *transfer,
                                    const struct mf_draft_tensor *tensor,
                                    bool fastest_first,
                                    struct mf_recoding *recoding)
@@ -222,9 +208,10 @@ static enum mf_status load_weights(struct transfer *transfer,
     const struct mf_weights *from = &transfer->outputs->weights;
     size_t count = mf_weights_count(from, tensor, fastest_first, recoding);
 
-    if (count == 0)
+    if (count == 0 ||
+        mf_weights_again(&transfer->weights, tensor, fastest_first, recoding))
         return MF_OK;
-    if (transfer->weights.count > 0 && run(transfer) != MF_OK)
+    if (transfer->weights.count > 0 && mf_transfer_run(transfer) != MF_OK)
         return transfer->crew->env->error.status;
     return mf_weights_load(&transfer->weights, transfer->crew, from, tensor,
                            count, fastest_first, recoding);
@@ -232,20 +219,22 @@ static enum mf_status load_weights(struct transfer *transfer,
 
 /* One scale for the whole tensor: all of it is read before any of it is
  * written. */
-static enum mf_status measure(struct transfer *transfer, struct mf_piece piece)
+static enum mf_status measure(struct mf_transfer *transfer,
+                              struct mf_piece piece)
 {
     piece.measured = true;
     piece.kept = false;
     transfer->largest = 0;
-    return add(transfer, piece) == MF_OK ? run(transfer)
-                                         : transfer->crew->env->error.status;
+    return mf_transfer_add(transfer, piece) == MF_OK
+               ? mf_transfer_run(transfer)
+               : transfer->crew->env->error.status;
 }
 
 /* Bytes of the one scale of a tensor. */
 #define SCALE sizeof(float)
 
 /* Whether the scale that was written is the one that would be now. */
-static enum mf_status compare_scale(struct transfer *transfer,
+static enum mf_status compare_scale(struct mf_transfer *transfer,
                                     struct mf_piece *piece,
                                     const uint8_t scale[SCALE])
 {
@@ -260,14 +249,14 @@ static enum mf_status compare_scale(struct transfer *transfer,
                : mf_outputs_input_changed(transfer->outputs);
 }
 
-static enum mf_status write_scale(struct transfer *transfer,
+static enum mf_status write_scale(struct mf_transfer *transfer,
                                   struct mf_piece *piece)
 {
     struct mf_env *env = transfer->crew->env;
     struct mf_resume *resume = transfer->outputs->resume;
     uint8_t scale[SCALE];
 
-    if (run(transfer) != MF_OK ||
+    if (mf_transfer_run(transfer) != MF_OK ||
         (resume && mf_resume_place(resume, piece) != MF_OK))
         return env->error.status;
     if (piece->kept)
@@ -288,11 +277,9 @@ static enum mf_status write_scale(struct transfer *transfer,
     return MF_OK;
 }
 
-/* What scans a tensor for NaN and infinite values; NULL where that was not
- * asked for, its type has no floats, or its bytes are not whole blocks. */
-static const struct mf_isa *scanner_of(const struct transfer *transfer,
-                                       const struct mf_draft_tensor *tensor,
-                                       uint64_t size)
+const struct mf_isa *mf_transfer_scanner(const struct mf_transfer *transfer,
+                                         const struct mf_draft_tensor *tensor,
+                                         uint64_t size)
 {
     if (!transfer->outputs->finite_only || tensor->from >= MF_TYPE_COUNT ||
         tensor->from == MF_TYPE_BOOL ||
@@ -302,7 +289,7 @@ static const struct mf_isa *scanner_of(const struct transfer *transfer,
 }
 
 /* All of a tensor: one of the model's, or one that is made. */
-static struct mf_piece whole(const struct transfer *transfer,
+static struct mf_piece whole(const struct mf_transfer *transfer,
                              struct mf_output *output,
                              const struct mf_draft_tensor *tensor)
 {
@@ -318,156 +305,123 @@ static struct mf_piece whole(const struct transfer *transfer,
         piece.span.size = tensor->made->size;
     else
         mf_piece_take(&piece, &model->index.tensor[tensor->record]);
-    piece.scanner = scanner_of(transfer, tensor, piece.span.size);
+    piece.scanner = mf_transfer_scanner(transfer, tensor, piece.span.size);
     return piece;
 }
 
-static enum mf_status transfer_tensor(struct transfer *transfer,
+/* Sets what recodes the piece, which is all of a tensor. */
+static enum mf_status set_recoding(struct mf_transfer *transfer,
+                                   struct mf_piece *piece)
+{
+    struct mf_env *env = transfer->crew->env;
+    const struct mf_draft *draft = &piece->output->draft;
+    const struct mf_draft_tensor *tensor = piece->tensor;
+    struct mf_recoding *recoding = &piece->recoding;
+    struct mf_span *span = &piece->span;
+    uint64_t in, out;
+
+    if (!mf_recoding_init(env, transfer->isa, tensor,
+                          draft->format->fastest_first, recoding))
+        return env->error.status;
+    if (piece->output->deviation)
+        recoding->check =
+            mf_env_codec(env, transfer->isa, (enum mf_type)tensor->type);
+    span->offset += recoding->prefix;
+    span->size -= span->size < recoding->prefix ? span->size : recoding->prefix;
+    if (!mf_recoding_sizes(recoding, &in, &out) || in != span->size ||
+        out + recoding->head != tensor->size)
+        return mf_piece_out_of_bounds(env, piece);
+    return load_weights(transfer, tensor, draft->format->fastest_first,
+                        recoding);
+}
+
+enum mf_status mf_transfer_prepare(struct mf_transfer *transfer,
+                                   struct mf_output *output,
+                                   const struct mf_draft_tensor *tensor,
+                                   struct mf_piece *piece)
+{
+    *piece = whole(transfer, output, tensor);
+    if (tensor->size == 0 && piece->span.size == 0)
+        return MF_OK; /* a dimension of 0: no rows to divide by */
+    if (tensor->from != tensor->type)
+        return set_recoding(transfer, piece);
+    return tensor->size == piece->span.size
+               ? MF_OK
+               : mf_piece_out_of_bounds(transfer->crew->env, piece);
+}
+
+enum mf_status mf_transfer_add_whole(struct mf_transfer *transfer,
+                                     struct mf_piece *piece)
+{
+    if (piece->recoding.head > 0 && write_scale(transfer, piece) != MF_OK)
+        return transfer->crew->env->error.status;
+    return mf_transfer_add(transfer, *piece);
+}
+
+enum mf_status mf_transfer_gap(struct mf_transfer *transfer,
+                               struct mf_output *output, size_t number)
+{
+    const struct mf_draft *draft = &output->draft;
+    const struct mf_draft_tensor *tensor;
+    uint64_t from = 0, to = draft->data_size;
+
+    if (number < draft->tensor_count)
+        to = mf_draft_in_order(draft, number)->offset;
+    if (number > 0) {
+        tensor = mf_draft_in_order(draft, number - 1);
+        from = tensor->offset + tensor->size;
+    }
+    return fill_gap(transfer, output, draft->data_offset + from,
+                    draft->data_offset + to);
+}
+
+static enum mf_status transfer_tensor(struct mf_transfer *transfer,
                                       struct mf_output *output,
                                       const struct mf_draft_tensor *tensor)
 {
-    struct mf_env *env = transfer->crew->env;
-    struct mf_piece piece = whole(transfer, output, tensor);
-    uint64_t in, out;
+    struct mf_piece piece;
 
-    if (tensor->size == 0 && piece.span.size == 0)
-        return MF_OK; /* a dimension of 0: no rows to divide by */
-    if (tensor->from == tensor->type)
-        return tensor->size == piece.span.size
-                   ? add(transfer, piece)
-                   : mf_piece_out_of_bounds(env, &piece);
-    if (!mf_recoding_init(env, transfer->isa, tensor,
-                          output->draft.format->fastest_first, &piece.recoding))
-        return env->error.status;
-    if (transfer->outputs->deviation)
-        piece.recoding.check = mf_env_codec(
-            transfer->outputs->env, transfer->isa, (enum mf_type)tensor->type);
-    piece.span.offset += piece.recoding.prefix;
-    piece.span.size -= piece.span.size < piece.recoding.prefix
-                           ? piece.span.size
-                           : piece.recoding.prefix;
-    if (!mf_recoding_sizes(&piece.recoding, &in, &out) ||
-        in != piece.span.size || out + piece.recoding.head != tensor->size)
-        return mf_piece_out_of_bounds(env, &piece);
-    if (load_weights(transfer, tensor, output->draft.format->fastest_first,
-                     &piece.recoding) != MF_OK)
-        return env->error.status;
-    if (piece.recoding.head > 0 && write_scale(transfer, &piece) != MF_OK)
-        return env->error.status;
-    return add(transfer, piece);
+    if (mf_transfer_prepare(transfer, output, tensor, &piece) != MF_OK)
+        return transfer->crew->env->error.status;
+    return tensor->size == 0 && piece.span.size == 0
+               ? MF_OK
+               : mf_transfer_add_whole(transfer, &piece);
 }
 
-static enum mf_status transfer_output(struct transfer *transfer,
+static enum mf_status transfer_output(struct mf_transfer *transfer,
                                       struct mf_output *output)
 {
     const struct mf_draft *draft = &output->draft;
-    uint64_t at = draft->data_offset;
     enum mf_status status = MF_OK;
 
     for (size_t i = 0; i < draft->tensor_count && status == MF_OK; i++) {
-        const struct mf_draft_tensor *tensor = mf_draft_in_order(draft, i);
-        uint64_t start = draft->data_offset + tensor->offset;
-
-        status = fill_gap(transfer, output, at, start);
+        status = mf_transfer_gap(transfer, output, i);
         if (status == MF_OK)
-            status = transfer_tensor(transfer, output, tensor);
-        at = start + tensor->size;
+            status =
+                transfer_tensor(transfer, output, mf_draft_in_order(draft, i));
     }
-    if (status == MF_OK)
-        status = fill_gap(transfer, output, at,
-                          draft->data_offset + draft->data_size);
-    return status;
-}
-
-/* ---- a file as it is ---- */
-
-/* How many tensors of one run are described in memory. */
-#define TENSORS 64
-
-struct copy {
-    uint64_t at; /* all bytes before it are in pieces */
-    struct mf_draft_tensor tensor[TENSORS];
-    size_t count;
-};
-
-/* The file's bytes from copy->at to end. */
-static enum mf_status copy_bytes(struct transfer *transfer, struct copy *copy,
-                                 uint64_t end, struct mf_piece piece)
-{
-    const struct mf_model *model = transfer->outputs->model;
-    uint64_t at = copy->at;
-
-    piece.output = transfer->outputs->output;
-    piece.model = model;
-    piece.source = &model->file[0].source;
-    piece.span = (struct mf_span){ at, end - at };
-    piece.to = at;
-    if (end < at || end > piece.source->size)
-        return mf_piece_out_of_bounds(model->env, &piece);
-    copy->at = end;
-    return add(transfer, piece);
-}
-
-/* The bytes before the tensor, and its own. */
-static enum mf_status copy_tensor(struct transfer *transfer, struct copy *copy,
-                                  const struct mf_record *record)
-{
-    struct mf_draft_tensor *tensor = &copy->tensor[copy->count];
-    struct mf_piece between = { 0 }, own = { .tensor = tensor };
-
-    *tensor = (struct mf_draft_tensor){
-        .name = { record->name, record->name_size },
-        .dim = record->dim,
-        .rank = record->rank,
-        .from = record->type,
-        .type = record->type,
-        .size = record->size,
-    };
-    own.scanner = scanner_of(transfer, tensor, record->size);
-    own.big_endian = mf_record_is_swapped(transfer->outputs->model, record);
-    if (copy_bytes(transfer, copy, record->offset, between) != MF_OK ||
-        copy_bytes(transfer, copy, record->offset + record->size, own) != MF_OK)
-        return transfer->outputs->env->error.status;
-    if (transfer->joined || ++copy->count < TENSORS)
-        return MF_OK;
-    copy->count = 0;
-    return run(transfer);
-}
-
-static enum mf_status transfer_file(struct transfer *transfer)
-{
-    const struct mf_model *model = transfer->outputs->model;
-    size_t count =
-        transfer->outputs->finite_only ? model->index.tensor_count : 0;
-    struct copy copy = { .at = 0 };
-    struct mf_piece rest = { 0 };
-
-    for (size_t i = 0; i < count; i++) {
-        const struct mf_record *record = mf_record_by_offset(&model->index, i);
-
-        if (record->size > 0 && copy_tensor(transfer, &copy, record) != MF_OK)
-            return model->env->error.status;
-    }
-    if (copy_bytes(transfer, &copy, model->file[0].source.size, rest) != MF_OK)
-        return model->env->error.status;
-    return run(transfer);
+    return status == MF_OK
+               ? mf_transfer_gap(transfer, output, draft->tensor_count)
+               : status;
 }
 
 /* ---- all of them ---- */
 
-static enum mf_status transfer_all(struct transfer *transfer)
+static enum mf_status transfer_all(struct mf_transfer *transfer)
 {
     struct mf_outputs *outputs = transfer->outputs;
     enum mf_status status = MF_OK;
 
     transfer->count = 0;
     transfer->weights.count = 0;
+    if (outputs->together && !outputs->again)
+        return mf_transfer_together(transfer);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = outputs->verbatim
-                     ? transfer_file(transfer)
+                     ? mf_transfer_file(transfer)
                      : transfer_output(transfer, &outputs->output[i]);
     if (status == MF_OK)
-        status = run(transfer);
+        status = mf_transfer_run(transfer);
     if (status == MF_OK && outputs->resume)
         status = mf_resume_listed(outputs->resume);
     return status;
@@ -476,7 +430,7 @@ static enum mf_status transfer_all(struct transfer *transfer)
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew)
 {
-    struct transfer transfer = { .outputs = outputs, .crew = crew };
+    struct mf_transfer transfer = { .outputs = outputs, .crew = crew };
     enum mf_status status = MF_OK;
 
     transfer.isa = mf_isa_choose(outputs->env);

@@ -29,6 +29,17 @@ size_t mf_weights_count(const struct mf_weights *from,
     return count <= SIZE_MAX / sizeof(float) ? (size_t)count : 0;
 }
 
+bool mf_weights_again(const struct mf_weight_buffer *buffer,
+                      const struct mf_draft_tensor *tensor, bool fastest_first,
+                      struct mf_recoding *recoding)
+{
+    if (buffer->count == 0 || buffer->of != tensor->weights.at)
+        return false;
+    recoding->weights = buffer->at;
+    recoding->matrix = rows_of(tensor, fastest_first);
+    return true;
+}
+
 static enum mf_status make_room(struct mf_weight_buffer *buffer,
                                 struct mf_crew *crew, size_t count)
 {
@@ -62,8 +73,8 @@ enum mf_status mf_weights_load(struct mf_weight_buffer *buffer,
     if (!found)
         return MF_OK;
     buffer->count = count;
-    recoding->weights = buffer->at;
-    recoding->matrix = rows_of(tensor, fastest_first);
+    buffer->of = tensor->weights.at;
+    mf_weights_again(buffer, tensor, fastest_first, recoding);
     return MF_OK;
 }
 

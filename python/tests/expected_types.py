@@ -69,6 +69,8 @@ def stopping(done: int, total: int, tensor: str) -> bool:
 quantized = modelfile.quantize(m, "x.gguf", "Q4_K_M", progress=shown)
 assert_type(quantized.tensors[0].shape, "tuple[int, ...]")
 assert_type(quantized.types["q4_k"].rmse, Union[float, None])
+several = modelfile.quantize_many(m, {"Q4_K_M": "x.gguf"}, pure=True)
+assert_type(several["Q4_K_M"].file_size, int)
 modelfile.convert(m, "x.gguf", progress=stopping)
 modelfile.convert(m, "x.gguf", progress=True)
 

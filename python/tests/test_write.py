@@ -97,6 +97,29 @@ class Converting(InFolder):
         with self.assertRaises(TypeError):
             modelfile.quantize(base, out)
 
+    def test_several_outputs(self):
+        base = self.base()
+        paths = {"Q8_0": self.path("a.gguf"), "Q4_0": self.path("b.gguf")}
+        options = {"tensor_types": {"attn_v": "q5_0"}, "report": True}
+        results = modelfile.quantize_many(base, paths, **options)
+        self.assertEqual(list(results), list(paths))
+        for kind, path in paths.items():
+            alone = self.path("alone.gguf")
+            self.assertEqual(
+                results[kind],
+                modelfile.quantize(base, alone, kind, replace=True, **options),
+            )
+            self.assertEqual(content(path), content(alone), kind)
+        with self.assertRaisesRegex(modelfile.OutputError, "already exists"):
+            modelfile.quantize_many(base, {**paths, "Q5_0": self.path("c.gguf")})
+        self.assertFalse(os.path.exists(self.path("c.gguf")))
+        with self.assertRaisesRegex(modelfile.ArgumentError, "resumed"):
+            modelfile.quantize_many(base, paths, resume=True, replace=True)
+        with self.assertRaisesRegex(TypeError, "no option 'threds'"):
+            modelfile.quantize_many(base, paths, threds=1)
+        with self.assertRaisesRegex(modelfile.ArgumentError, "no output"):
+            modelfile.quantize_many(base, {})
+
     def test_dry_run_writes_nothing(self):
         result = modelfile.convert(self.base(), self.path("x.apr"), dry_run=True)
         self.assertGreater(result.file_size, 0)

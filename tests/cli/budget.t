@@ -116,6 +116,9 @@ check "dequantize" same 100 "$steps" \
     dequantize --threads 3 --force "$dir/b.gguf" "$dir/out"
 check "quantize" same 150 "$steps" \
     quantize --threads 3 --force "$dir/a.gguf" "$dir/out" Q4_K_M
+check "quantize, the first of two outputs" same 250 "$steps" \
+    quantize --threads 3 --force "$dir/a.gguf" --output Q4_K_M="$dir/out" \
+    --output Q8_0="$dir/out-2"
 check "merge" same 64 "$steps" \
     merge --threads 3 --force "$dir/s-00001-of-00002.gguf" "$dir/out"
 finish

@@ -96,6 +96,8 @@ check "the type of one" offers_only "output.weight=q5_0 output.weight=q5_1 outpu
     quantize m.gguf - Q8_0 --tensor-type output.weight=q5
 check "in one word" offers_only "--tensor-type=output.weight=q5_k" \
     quantize m.gguf - Q8_0 --tensor-type=output.weight=q5_k
+check "mixes, for an output of their own" offers_only "Q4_K_M= Q4_K_S=" \
+    quantize m.gguf --output Q4_K_
 check "models by suffix" by_shell "suffix models" info ''
 check "folders" by_shell "folders" bench --verify ''
 check "files after =" by_shell "after files" validate m.gguf --sarif=

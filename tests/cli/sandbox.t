@@ -104,6 +104,8 @@ each_command() {
     check "dequantize" confined dequantize "$model" out.gguf
     check "quantize" confined quantize "$model" out-q.gguf Q8_0 \
         --allow-requantize
+    check "quantize --output" confined quantize "$model" --output \
+        Q8_0=out-a.gguf --output F16=out-b.gguf --allow-requantize
     check "quantize beside IN" confined quantize own.gguf Q8_0 \
         --allow-requantize
     check "split" confined split "$model" out-part --max-tensors 10

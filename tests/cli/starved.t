@@ -148,6 +148,8 @@ if [ -z "${QUICK:-}" ]; then
     starve convert --force --threads 1 good-base.safetensors o.gguf
     starve dequantize --force --threads 2 good-llama.gguf o.gguf
     starve quantize --force --threads 2 --report f16.gguf o.gguf IQ4_XS
+    starve quantize --force --threads 2 --report f16.gguf --output Q4_0=o.gguf \
+        --output Q8_0=good-base.gguf
     starve split --force --max-tensors 1 --threads 1 good-base.gguf o
     starve merge --force --threads 2 good-split-00001-of-00003.gguf o.gguf
     starve hash --threads 1 "$f/good-sharded"

@@ -627,6 +627,28 @@ static void null_mf_model_quantize(void)
               &dry, NULL));
 }
 
+static void null_mf_model_quantize_many(void)
+{
+    const struct mf_quantize_output two[] = { { "Q8_0", "a" },
+                                              { "Q4_0", "b" } };
+    const struct mf_quantize_output no_path = { "Q8_0", NULL };
+    const struct mf_quantize_output no_mix = { NULL, "a" };
+
+    refused(mf_model_quantize_many(NULL, two, 2, NULL, NULL, NULL));
+    named("outputs", mf_model_quantize_many(model, NULL, 2, NULL, NULL, NULL));
+    assert_int_equal(mf_model_quantize_many(model, two, 0, NULL, NULL, NULL),
+                     MF_ERR_ARGUMENT);
+    named("outputs[i].path",
+          mf_model_quantize_many(model, &no_path, 1, NULL, NULL, NULL));
+    named("outputs[i].type",
+          mf_model_quantize_many(model, &no_mix, 1, NULL, NULL, NULL));
+    named("options->prune",
+          mf_model_quantize_many(model, two, 2, QUANTIZE(.prune_count = 1),
+                                 &dry, NULL));
+    assert_int_equal(mf_model_quantize_many(model, two, 2, NULL, &dry, NULL),
+                     MF_OK);
+}
+
 static void look_at_plan(void *user, const struct mf_quantize_plan *plan)
 {
     struct mf_quantized_tensor planned;
@@ -1128,6 +1150,7 @@ static const struct {
     { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_model_open_source", null_mf_model_open_source },
     { "mf_model_quantize", null_mf_model_quantize },
+    { "mf_model_quantize_many", null_mf_model_quantize_many },
     { "mf_model_table", null_mf_model_table },
     { "mf_model_unchanged", null_mf_model_unchanged },
     { "mf_model_uuid", null_mf_model_uuid },

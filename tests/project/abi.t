@@ -78,6 +78,7 @@ mf_model_info
 mf_new_tensor
 mf_pending_edit
 mf_progress
+mf_quantize_output
 mf_span
 mf_str
 mf_tensor_type

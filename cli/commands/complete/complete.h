@@ -19,6 +19,7 @@ enum values {
     COMMANDS,
     TYPES, /* of tensors */
     MIXES,
+    MIXES_TO_FILE, /* "Q4_K_M=" */
     CACHE_TYPES,
     RULES,
     ISAS,
@@ -56,7 +57,7 @@ void offer_by_shell(struct run *run, const char *what);
 
 /* The same for a name that may be typed in upper or lower case. */
 void offer_name(struct run *run, const struct place *place, const char *name,
-                const char *explanation);
+                const char *after, const char *explanation);
 
 /* Tensors or keys of place->file, which is opened by its header. */
 void names_offer(struct run *run, const struct place *place, bool keys,

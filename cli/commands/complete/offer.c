@@ -35,10 +35,10 @@ void offer(struct run *run, const struct place *place, struct mf_str text,
 }
 
 void offer_name(struct run *run, const struct place *place, const char *name,
-                const char *explanation)
+                const char *after, const char *explanation)
 {
     if (strncasecmp(name, place->word, strlen(place->word)) == 0)
-        put(run, place, str_of(name), "", explanation);
+        put(run, place, str_of(name), after, explanation);
 }
 
 /* No candidate begins with a tab. */

@@ -55,13 +55,14 @@ static void offer_commands(struct run *run, const struct place *place)
     }
 }
 
-static void offer_mixes(struct run *run, const struct place *place)
+static void offer_mixes(struct run *run, const struct place *place,
+                        const char *after)
 {
     struct mf_mix_info mix;
 
     for (size_t i = 0; mf_mix_at(i, &mix); i++)
         if (mix.available)
-            offer_name(run, place, mix.name, "");
+            offer_name(run, place, mix.name, after, "");
 }
 
 static void offer_types(struct run *run, const struct place *place)
@@ -70,7 +71,7 @@ static void offer_types(struct run *run, const struct place *place)
 
     for (size_t i = 0; mf_type_at(i, &type); i++)
         if (types_is_tensor(type.name))
-            offer_name(run, place, type.name, "");
+            offer_name(run, place, type.name, "", "");
 }
 
 static void offer_cache_types(struct run *run, const struct place *place)
@@ -78,7 +79,7 @@ static void offer_cache_types(struct run *run, const struct place *place)
     const char *type;
 
     for (size_t i = 0; (type = mf_plan_cache_type(i)) != NULL; i++)
-        offer_name(run, place, type, "");
+        offer_name(run, place, type, "", "");
 }
 
 static void offer_rules(struct run *run, const struct place *place)
@@ -86,7 +87,7 @@ static void offer_rules(struct run *run, const struct place *place)
     struct mf_rule_info rule;
 
     for (size_t i = 0; mf_rule_at(i, &rule); i++)
-        offer_name(run, place, rule.id, rule.meaning);
+        offer_name(run, place, rule.id, "", rule.meaning);
 }
 
 static void offer_isas(struct run *run, const struct place *place)
@@ -94,7 +95,7 @@ static void offer_isas(struct run *run, const struct place *place)
     const char *isa;
 
     for (size_t i = 0; (isa = mf_isa_at(i)) != NULL; i++)
-        offer_name(run, place, isa, "");
+        offer_name(run, place, isa, "", "");
 }
 
 static void put_suffix(struct run *run, const char *suffix)
@@ -158,7 +159,11 @@ void values_offer(struct run *run, const struct place *place,
         offer_commands(run, place);
         break;
     case MIXES:
-        offer_mixes(run, place);
+        offer_mixes(run, place, "");
+        break;
+    case MIXES_TO_FILE:
+        offer_mixes(run, place, "=");
+        offer_by_shell(run, "nospace");
         break;
     case TYPES:
         offer_types(run, place);

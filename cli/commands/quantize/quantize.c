@@ -25,6 +25,8 @@
 static struct quantize_options options;
 
 static const struct option table[] = {
+    OPTION_LIST("--output", "TYPE=FILE", options.outputs,
+                "an output in place of OUT and TYPE; IN is read once for all"),
     OPTION_TEXT("--imatrix", "FILE", options.imatrix,
                 "importance matrix of llama-imatrix, in either format"),
     OPTION_LIST("--include-weights", "TEXT", options.include_weights,
@@ -104,6 +106,25 @@ static void swap(char **operand)
     operand[1] = first;
 }
 
+static struct outputs outputs;
+
+/* IN alone: the others are NULL, as if they were there. */
+static bool check_outputs(struct run *run)
+{
+    if (run->operand_count > 1) {
+        report_usage(run,
+                     "unexpected argument '%.200s': with '--output' there is "
+                     "only IN",
+                     run->operand[1]);
+        return false;
+    }
+    if (run->operand_count == 1) {
+        run->operand[1] = run->operand[2] = NULL;
+        run->operand_count = 3;
+    }
+    return outputs_read(run, &options.outputs, &outputs);
+}
+
 /* In the order IN, OUT or NULL, TYPE.  The command's own name is among the
  * arguments but not an operand, so there is room for one more. */
 static bool check_operands(struct run *run)
@@ -111,6 +132,8 @@ static bool check_operands(struct run *run)
     char **operand = run->operand;
     size_t *count = &run->operand_count;
 
+    if (options.outputs.count > 0)
+        return check_outputs(run);
     if (is_type_first(run))
         swap(operand + 1);
     else if (*count >= 2 && (mf_mix_name(operand[1]) ||
@@ -153,7 +176,7 @@ static struct request *request;
 static void quantize_model(struct run *run, struct mf_model *model)
 {
     struct mf_quantize_result result = { 0 };
-    const char *path = out_path(run);
+    const char *path = outputs.count > 0 ? outputs.at->path : out_path(run);
     struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
         .format = options.to,
@@ -166,6 +189,10 @@ static void quantize_model(struct run *run, struct mf_model *model)
 
     if (!output_choose_names(run, model, path, &how))
         return;
+    if (outputs.count > 0) {
+        outputs_quantize(run, model, &outputs, request, &how);
+        return;
+    }
     if (mf_model_quantize(model, path, &request->options, &how, &result) !=
         MF_OK) {
         report_failure(run, run->operand[0]);
@@ -210,7 +237,8 @@ static void quantize(struct run *run)
         return;
     }
     if (request_make(run, &options, run->operand[2], request) &&
-        can_write(run, run->operand[1])) {
+        (outputs.count > 0 ? outputs_check(run, &options, &outputs)
+                           : can_write(run, run->operand[1]))) {
         mention_buffers(run);
         inputs_whole(run, quantize_model);
     }
@@ -219,7 +247,10 @@ static void quantize(struct run *run)
 
 static void writes(struct run *run)
 {
-    sandbox_allow_file(&run->sandbox, out_path(run));
+    for (size_t i = 0; i < outputs.count; i++)
+        sandbox_allow_file(&run->sandbox, outputs.at[i].path);
+    if (outputs.count == 0)
+        sandbox_allow_file(&run->sandbox, out_path(run));
 }
 
 /* The words that TYPE can be. */
@@ -253,13 +284,20 @@ const struct command command_quantize = {
              "modelfile-types(7) lists the types and mixes.\n\n"
              "Memory does not grow with the model, and the number of "
              "threads does not change the result. With --resume the work "
-             "can be stopped at any time, and goes on where it was.\n",
+             "can be stopped at any time, and goes on where it was.\n\n"
+             "With --output TYPE=FILE, once for each output and in place of "
+             "OUT and TYPE, IN is read once for all of them. Each gets the "
+             "bytes of a run of its own, and all other options apply to all. "
+             "They get their names when all are complete: if one fails, none "
+             "is there.\n",
     .examples =
         "modelfile quantize Llama-3-8B/ model-q4_k_m.gguf Q4_K_M\n"
         "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
         "modelfile quantize model.gguf Q6_K           as ggml-model-Q6_K.gguf\n"
         "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix "
         "matrix.gguf\n"
+        "modelfile quantize model.gguf --output Q4_K_M=q4.gguf --output "
+        "Q8_0=q8.gguf\n"
         "modelfile quantize model.gguf - Q6_K --dry-run\n"
         "modelfile quantize model.gguf out.gguf Q4_K_M --tensor-type "
         "attn_v=q8_0\n",

@@ -13,7 +13,8 @@ struct quantize_options {
     const char *imatrix, *output_type, *embedding_type;
     struct text_list include_weights, exclude_weights;
     struct text_list tensor_types, tensor_type_files, overrides, prune_layers;
-    uint64_t max_buffer; /* in MiB; 0: not given */
+    struct text_list outputs; /* TYPE=FILE, until outputs_read */
+    uint64_t max_buffer;      /* in MiB; 0: not given */
     bool pure, leave_output, allow_requantize, keep_split, report;
     unsigned names; /* enum names */
     unsigned order; /* of --endian */
@@ -41,8 +42,8 @@ struct request {
 
 /* ---- request.c ---- */
 
-/* Checks the options, whose texts it may change, and TYPE; false after a
- * report. */
+/* Checks the options, whose texts it may change, and TYPE, which is NULL where
+ * several outputs have theirs; false after a report. */
 bool request_make(struct run *run, const struct quantize_options *options,
                   const char *type, struct request *out);
 void request_release(struct run *run, struct request *request);
@@ -58,6 +59,31 @@ void patterns_release(struct run *run, struct patterns *patterns);
 void patterns_warn(struct run *run, const struct patterns *patterns);
 void patterns_json(struct run *run, const struct patterns *patterns);
 
+/* ---- outputs.c ---- */
+
+/* Several outputs of one run. */
+struct outputs {
+    struct mf_quantize_output *at;
+    struct mf_quantize_result *result;
+    size_t count;
+    size_t shown; /* plans */
+};
+
+/* Splits each --output; false after report_usage.  They are checked later:
+ * first the sandbox has to know the paths. */
+bool outputs_read(struct run *run, const struct text_list *list,
+                  struct outputs *out);
+
+/* False after report_usage where a type is unknown, or an option is not for
+ * several outputs. */
+bool outputs_check(struct run *run, const struct quantize_options *options,
+                   const struct outputs *outputs);
+
+/* Writes them and prints the results. */
+void outputs_quantize(struct run *run, struct mf_model *model,
+                      struct outputs *outputs, struct request *request,
+                      const struct mf_convert_options *how);
+
 /* ---- table.c ---- */
 
 /* For mf_quantize_options.planned; user is the run. */
@@ -69,5 +95,7 @@ void table_show(void *user, const struct mf_quantize_plan *plan);
 void result_show(struct run *run, const char *path,
                  const struct mf_quantize_result *result,
                  const struct request *request);
+void result_show_many(struct run *run, const struct outputs *outputs,
+                      const struct request *request);
 
 #endif

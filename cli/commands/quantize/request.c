@@ -148,7 +148,7 @@ static bool check_weights(struct run *run,
 static bool check_types(struct run *run, const struct quantize_options *options,
                         const char *type)
 {
-    return types_check_mix(run, type) &&
+    return (!type || types_check_mix(run, type)) &&
            (!options->output_type ||
             types_check_tensor(run, "--output-type", options->output_type)) &&
            (!options->embedding_type ||

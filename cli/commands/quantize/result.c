@@ -115,6 +115,31 @@ static void show_json(struct run *run, const char *path,
     mf_json_end(&run->json, '}');
 }
 
+void result_show_many(struct run *run, const struct outputs *outputs,
+                      const struct request *request)
+{
+    patterns_warn(run, &request->patterns);
+    if (run->options->json) {
+        mf_json_key(&run->json, "outputs");
+        mf_json_begin(&run->json, '[');
+    }
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_quantize_output *output = &outputs->at[i];
+
+        if (run->options->json) {
+            mf_json_begin(&run->json, '{');
+            json_text(run, "quantization", output->type);
+            show_json(run, output->path, &outputs->result[i], request);
+            mf_json_end(&run->json, '}');
+            continue;
+        }
+        out_text(&run->out, i > 0 ? "\n" : "");
+        show_text(run, output->path, &outputs->result[i], request);
+    }
+    if (run->options->json)
+        mf_json_end(&run->json, ']');
+}
+
 void result_show(struct run *run, const char *path,
                  const struct mf_quantize_result *result,
                  const struct request *request)

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         imatrix_coverage,
         merge_imatrix,
         quantize,
+        quantize_many,
         report,
         report_document,
         verify,
@@ -113,7 +114,7 @@ _MODULES = {
     "_tensor": "Tensor Tensors",
     "_values": "Array Typed Value",
     "_work": "convert dequantize detect diff hash_file imatrix_coverage "
-    "merge_imatrix quantize report report_document verify",
+    "merge_imatrix quantize quantize_many report report_document verify",
     "_writer": "Writer",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -197,6 +198,7 @@ __all__ = [
     "plan",
     "quantize",
     "quantize_array",
+    "quantize_many",
     "recover",
     "report",
     "report_document",

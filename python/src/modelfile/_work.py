@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replaced
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
@@ -262,13 +263,15 @@ def _planned(found: Any) -> PlannedTensor:
     )
 
 
-def _collect(env: Env, into: list[PlannedTensor]) -> Any:
-    """A function that lists a struct mf_quantize_plan."""
+def _collect(env: Env, into: list[list[PlannedTensor]]) -> Any:
+    """A function that adds the list of a struct mf_quantize_plan."""
 
     def planned(_user: Any, plan: int) -> None:
         row = _abi.mf_quantized_tensor()
-        while lib.mf_quantize_plan_at(plan, len(into), ctypes.byref(row)):
-            into.append(_planned(row))
+        tensors: list[PlannedTensor] = []
+        while lib.mf_quantize_plan_at(plan, len(tensors), ctypes.byref(row)):
+            tensors.append(_planned(row))
+        into.append(tensors)
 
     return env.guard(member(_abi.mf_quantize_options, "planned"), planned)
 
@@ -337,79 +340,131 @@ def quantize(
     >>> q.changed, q.types["q5_0"].tensors
     (15, 15)
     """
+    return _quantize(source, [(type, target)], locals())[0]
+
+
+def quantize_many(
+    source: Model | File, outputs: Mapping[str, File], **options: Any
+) -> dict[str, Quantized]:
+    """quantize() to several files at once, {type: target}, options as there.
+
+    The source is read once, and each file has the bytes of a quantize() of its own.
+    They get their names when all are complete: if one fails, none is there.
+    keep_split and resume are not possible, and all files have one format.
+
+    >>> import modelfile
+    >>> q = modelfile.quantize_many("fixtures/good-llama.gguf",
+    ...                             {"Q5_0": "a.gguf", "Q8_0": "b.gguf"},
+    ...                             allow_requantize=True, dry_run=True)
+    >>> {type: each.file_size for type, each in q.items()}
+    {'Q5_0': 17056, 'Q8_0': 24352}
+    """
+    known = quantize.__kwdefaults__ or {}
+    for name in options.keys() - known.keys():
+        raise TypeError(f"quantize_many() has no option {name!r}")
+    pairs = list(outputs.items())
+    return dict(zip(outputs, _quantize(source, pairs, {**known, **options}, True)))
+
+
+def _quantize(
+    source: Model | File,
+    outputs: Sequence[tuple[str, File]],
+    options: Mapping[str, Any],
+    many: bool = False,
+) -> list[Quantized]:
+    given = SimpleNamespace(**options)  # those of quantize()
     with _opened(
         source,
-        threads=threads,
-        heap_limit=size("max_memory", max_memory or 0),
-        allow_missing=allow_missing,
-        tensors_only=tensors_only,
+        threads=given.threads,
+        heap_limit=size("max_memory", given.max_memory or 0),
+        allow_missing=given.allow_missing,
+        tensors_only=given.tensors_only,
     ) as model:
         pairs = list(
-            tensor_types.items() if isinstance(tensor_types, Mapping) else tensor_types
+            given.tensor_types.items()
+            if isinstance(given.tensor_types, Mapping)
+            else given.tensor_types
         )
         rows = (_abi.mf_tensor_type * len(pairs))(
             *(_abi.mf_tensor_type(word(at), word(each)) for at, each in pairs)
         )
         matched = (ctypes.c_size_t * len(pairs))()
-        prune = (ctypes.c_uint32 * len(prune_layers))(
-            *(count("prune_layers", each, 2**32 - 1) for each in prune_layers)
+        prune = (ctypes.c_uint32 * len(given.prune_layers))(
+            *(count("prune_layers", each, 2**32 - 1) for each in given.prune_layers)
         )
-        edits = _changes(model, metadata)
-        tensors: list[PlannedTensor] = []
-        planned = _collect(model.env, tensors)
-        options = sized(
+        edits = _changes(model, given.metadata)
+        plans: list[list[PlannedTensor]] = []
+        what = sized(
             _abi.mf_quantize_options,
-            type=word(type),
-            pure=pure,
-            leave_output=leave_output,
-            allow_requantize=allow_requantize,
-            keep_split=keep_split,
-            report=report,
-            output_type=word(output_type),
-            embedding_type=word(embedding_type),
+            type=None if many else word(outputs[0][0]),
+            pure=given.pure,
+            leave_output=given.leave_output,
+            allow_requantize=given.allow_requantize,
+            keep_split=given.keep_split,
+            report=given.report,
+            output_type=word(given.output_type),
+            embedding_type=word(given.embedding_type),
             tensor_types=rows if pairs else None,
             tensor_type_count=len(pairs),
             tensor_type_tensors=matched if pairs else None,
-            imatrix=_paths(imatrix),
-            prune=prune if prune_layers else None,
-            prune_count=len(prune_layers),
+            imatrix=_paths(given.imatrix),
+            prune=prune if given.prune_layers else None,
+            prune_count=len(given.prune_layers),
             edits=edits.array() if len(edits) else None,
             edit_count=len(edits),
-            planned=planned,
+            planned=_collect(model.env, plans),
         )
-        _give_texts(options, "include", include_weights)
-        _give_texts(options, "exclude", exclude_weights)
+        _give_texts(what, "include", given.include_weights)
+        _give_texts(what, "exclude", given.exclude_weights)
         how = _how(
             Edits(),
-            format=format,
-            names=choice("names", names, _NAMES),
-            byte_order=byte_order,
-            reserve=count("reserve", reserve),
-            replace=replace,
-            lossy=lossy,
-            resume=resume,
-            dry_run=dry_run,
+            format=given.format,
+            names=choice("names", given.names, _NAMES),
+            byte_order=given.byte_order,
+            reserve=count("reserve", given.reserve),
+            replace=given.replace,
+            lossy=given.lossy,
+            resume=given.resume,
+            dry_run=given.dry_run,
         )
-        out = _abi.mf_quantize_result()
-        with shown(progress, "quantize") as reported:
+        named = (_abi.mf_quantize_output * len(outputs))(
+            *(_abi.mf_quantize_output(word(at), path(to)) for at, to in outputs)
+        )
+        out = (_abi.mf_quantize_result * len(outputs))()
+        function = (
+            (lib.mf_model_quantize_many, model, named, len(outputs))
+            if many
+            else (lib.mf_model_quantize, model, path(outputs[0][1]))
+        )
+        with shown(given.progress, "quantize") as reported:
             model.env.call(
-                *(lib.mf_model_quantize, model, path(target)),
-                *(ctypes.byref(options), ctypes.byref(how), ctypes.byref(out)),
+                *function,
+                *(ctypes.byref(what), ctypes.byref(how), out),
                 progress=reported,
             )
-        if string(out.format) == "gguf":  # which has the fastest dimension first
-            tensors = [replaced(each, shape=each.shape[::-1]) for each in tensors]
-        return take(
-            Quantized,
-            out,
-            types={
-                string(row.name): _type_errors(row, report)
-                for row in out.type
-                if row.tensors
-            },
-            tensors=tuple(tensors),
-            matched={pattern: matched[i] for i, (pattern, _) in enumerate(pairs)},
-        )
+        counts = {pattern: matched[i] for i, (pattern, _) in enumerate(pairs)}
+        return [
+            _quantized(each, tensors, given.report, counts)
+            for each, tensors in zip(out, plans)
+        ]
+
+
+def _quantized(
+    out: Any, tensors: list[PlannedTensor], report: bool, matched: dict[str, int]
+) -> Quantized:
+    if string(out.format) == "gguf":  # which has the fastest dimension first
+        tensors = [replaced(each, shape=each.shape[::-1]) for each in tensors]
+    return take(
+        Quantized,
+        out,
+        types={
+            string(row.name): _type_errors(row, report)
+            for row in out.type
+            if row.tensors
+        },
+        tensors=tuple(tensors),
+        matched=matched,
+    )
 
 
 def _give_texts(options: Any, name: str, values: Sequence[str]) -> None:
