@@ -202,6 +202,7 @@ const struct command command_report = {
                 "modelfile report model.gguf --run rec       a record of a run\n"
                 "modelfile report --json model.gguf\n",
     .options = table,
+    .remote = true,
     .execute = report,
     .writes = writes,
 };
