@@ -681,6 +681,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
+$(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
 $(BUILD)/tests/test_roff: $(patsubst %,$(BUILD)/cli/%.o,out commands/help/roff)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.

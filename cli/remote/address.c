@@ -104,30 +104,48 @@ static size_t put(char *to, const char *at, bool plain)
     return 3;
 }
 
+/* One part of a path, which leads nowhere else. */
 static bool is_name(const char *name, size_t size)
 {
-    if (size == 0 || memchr(name, 0, size) || memchr(name, '/', size))
+    if (size == 0 || memchr(name, 0, size))
         return false;
     return !(name[0] == '.' && (size == 1 || (size == 2 && name[1] == '.')));
+}
+
+static bool is_below(const char *name, size_t size)
+{
+    const char *slash;
+    size_t part;
+
+    for (; (slash = memchr(name, '/', size)) != NULL; size -= part + 1) {
+        part = (size_t)(slash - name);
+        if (!is_name(name, part))
+            return false;
+        name = slash + 1;
+    }
+    return is_name(name, size);
 }
 
 /* Names are made of the URL's own, in which escapes stay what they are. */
 bool address_beside(const char *url, const char *name, size_t size,
                     struct address *out)
 {
-    size_t filled = folder_size(url);
+    size_t filled = folder_size(url), i = filled;
     bool escaped = memchr(url, '%', address_path_size(url)) != NULL;
 
-    if (filled == 0 || filled >= ADDRESS_SIZE / 2 || !is_name(name, size))
+    if (filled == 0 || filled >= ADDRESS_SIZE / 2 || size < filled ||
+        memcmp(url, name, filled) != 0 ||
+        !is_below(name + filled, size - filled))
         return false;
     memcpy(out->at, url, filled);
-    for (size_t i = 0; i < size; i++) {
-        bool kept = escaped && is_escape(name + i, size - i);
+    for (; i < size; i++) {
+        bool kept = name[i] == '/' || is_plain(name[i]) ||
+                    (escaped && is_escape(name + i, size - i));
 
         if (filled > ADDRESS_SIZE - 4 ||
             (escaped && is_escape_of_path(name + i, size - i)))
             return false;
-        filled += put(out->at + filled, name + i, kept || is_plain(name[i]));
+        filled += put(out->at + filled, name + i, kept);
     }
     out->at[filled] = 0;
     return true;

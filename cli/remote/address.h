@@ -26,8 +26,9 @@ const char *address_refused(const char *url);
 size_t address_path_size(const char *url);
 size_t address_size(const char *url);
 
-/* The URL of another file in the same folder; false if no file there can have
- * that name.  A query is left out. */
+/* The URL of another file in the same folder, or below it, from a name that
+ * begins with the folder; false if no file there can have that name.  A query
+ * is left out. */
 bool address_beside(const char *url, const char *name, size_t size,
                     struct address *out);
 

@@ -18,8 +18,11 @@
 
 #define RETRIES        3
 #define REDIRECTS_MAX  10
-#define PAUSE_MILLIS   500 /* before the first retry; then twice as long */
-#define RETRY_WAIT_MAX 30  /* seconds */
+#define RETRY_WAIT_MAX 30 /* seconds */
+
+/* The pause before the first retry; then twice as long each time.  It is
+ * shorter where the server may not be silent for long. */
+#define PAUSE_MILLIS 500
 
 enum outcome {
     DONE,
@@ -311,6 +314,9 @@ static void pause_before(const struct attempt *attempt, unsigned retry)
 {
     const struct reply *reply = &attempt->request.reply;
     unsigned millis = (unsigned)PAUSE_MILLIS << retry;
+
+    if (attempt->fetcher->patience < FETCH_PATIENCE)
+        millis = millis / FETCH_PATIENCE * (unsigned)attempt->fetcher->patience;
 
     if (reply->has_wait && reply->wait * 1000 > millis)
         millis = (unsigned)reply->wait * 1000;

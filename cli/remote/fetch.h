@@ -32,6 +32,9 @@ struct fetcher {
     char why[WIRE_TEXT_MAX];        /* after an error */
 };
 
+/* Seconds of silence, unless MODELFILE_TIMEOUT has others. */
+#define FETCH_PATIENCE 20
+
 /* The most that is read of a server that sends whole files only. */
 #define FETCH_WHOLE_MAX ((uint64_t)16 * 1024 * 1024)
 

@@ -31,8 +31,7 @@
 /* More names than a model has files; each is kept until the end. */
 #define FILES_MAX 4096
 
-#define PATIENCE     20 /* seconds; see MODELFILE_TIMEOUT in docs/remote.md */
-#define PATIENCE_MAX 3600
+#define PATIENCE_MAX 3600 /* seconds */
 
 static struct {
     int fd;
@@ -289,7 +288,7 @@ static long patience(void)
     const char *text = getenv("MODELFILE_TIMEOUT");
     long seconds = text ? strtol(text, NULL, 10) : 0;
 
-    return seconds >= 1 && seconds <= PATIENCE_MAX ? seconds : PATIENCE;
+    return seconds >= 1 && seconds <= PATIENCE_MAX ? seconds : FETCH_PATIENCE;
 }
 
 /* An env with the rest of --max-memory, which limits each of both processes. */

@@ -230,20 +230,26 @@ static int64_t read_remote(void *user, uint64_t offset, void *buffer,
     return reason != 0 ? -(int64_t)reason : (int64_t)answer.size;
 }
 
+/* Has no answer: if the helper has ended, the next question finds out. */
+static void expect_remote(void *user, uint64_t offset, uint64_t size)
+{
+    struct wire_ask ask = { WIRE_EXPECT, number_of(user), offset, size };
+
+    pthread_mutex_lock(&lock);
+    if (!asking.ended && !put(&ask, sizeof(ask)))
+        broken();
+    pthread_mutex_unlock(&lock);
+}
+
 static int open_remote(const struct wire_ask *ask, const char *name,
                        struct mf_byte_source *out);
 
-/* The library names a file with the whole path of the first one, which is its
- * URL without the query. */
+/* The library names a file with the folder of the first one. */
 static int open_beside(void *user, const char *name, struct mf_byte_source *out)
 {
-    const char *last = strrchr(name, '/');
-    struct wire_ask ask = { WIRE_BESIDE, number_of(user), 0,
-                            last ? strlen(last + 1) : 0 };
+    struct wire_ask ask = { WIRE_BESIDE, number_of(user), 0, strlen(name) };
 
-    if (ask.size == 0 || ask.size > WIRE_NAME_MAX)
-        return ENOENT;
-    return open_remote(&ask, last + 1, out);
+    return ask.size > WIRE_NAME_MAX ? ENOENT : open_remote(&ask, name, out);
 }
 
 static int open_remote(const struct wire_ask *ask, const char *name,
@@ -260,6 +266,7 @@ static int open_remote(const struct wire_ask *ask, const char *name,
                                     .read = read_remote,
                                     .user = user_of(answer.file),
                                     .open = open_beside,
+                                    .expect = expect_remote,
                                     .one_at_a_time = true };
     return reason;
 }

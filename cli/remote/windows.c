@@ -189,8 +189,6 @@ static int fetch_at(struct windows *windows, struct remote_file *file,
 
     if (!file->ranges)
         return fetch_whole(windows, file, offset, out);
-    if (last && last->offset > 0)
-        release(windows, last); /* it was read to its end */
     return fetch(windows, file, offset, size, out);
 }
 

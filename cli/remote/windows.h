@@ -4,7 +4,7 @@
  *
  * A window is what one request has brought.  The first of a file has 256 KiB,
  * which is the header of most models; whoever reads on past a window's end gets
- * one twice as large, up to 4 MiB.  Whatever is longest unused goes first.
+ * one twice as large, up to 8 MiB.  Whatever is longest unused goes first.
  */
 #ifndef MF_CLI_REMOTE_WINDOWS_H
 #define MF_CLI_REMOTE_WINDOWS_H
@@ -12,7 +12,7 @@
 #include "cli/remote/fetch.h"
 
 #define WINDOW_FIRST ((uint64_t)256 * 1024)
-#define WINDOW_MOST  ((uint64_t)4 * 1024 * 1024)
+#define WINDOW_MOST  ((uint64_t)8 * 1024 * 1024)
 #define WINDOW_COUNT 32
 
 /* Of all windows together. */

@@ -17,7 +17,7 @@ enum wire_op {
     WIRE_EXPECT  /* likewise: these bytes will be read; has no answer */
 };
 
-#define WIRE_NAME_MAX 1024
+#define WIRE_NAME_MAX 4096
 #define WIRE_TEXT_MAX 512
 #define WIRE_READ_MAX ((uint32_t)1024 * 1024)
 
