@@ -127,6 +127,7 @@ struct run {
     bool may_be_bare; /* config.json alone is a model: see mf_open_options */
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);
+    const struct remote_cost *remote; /* NULL: no URL is read */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

@@ -182,17 +182,17 @@ static struct cost cost_of(const struct run *run)
 /* The other process's heap is not in peak_heap_bytes. */
 static void remote_json(struct run *run)
 {
-    struct remote_cost remote;
+    const struct remote_cost *remote = run->remote;
 
-    if (!remote_cost(&remote))
+    if (!remote)
         return;
     mf_json_key(&run->json, "remote");
     mf_json_begin(&run->json, '{');
-    json_number(run, "requests", remote.requests);
-    json_number(run, "bytes", remote.bytes);
-    json_number(run, "retries", remote.retries);
-    json_number(run, "peak_heap_bytes", remote.peak);
-    json_number(run, "heap_allocations", remote.allocations);
+    json_number(run, "requests", remote->requests);
+    json_number(run, "bytes", remote->bytes);
+    json_number(run, "retries", remote->retries);
+    json_number(run, "peak_heap_bytes", remote->peak);
+    json_number(run, "heap_allocations", remote->allocations);
     mf_json_end(&run->json, '}');
 }
 
@@ -255,32 +255,32 @@ static void close_text(const struct run *run, const struct cost *cost,
 /* A line of its own: the network is another process's. */
 static void remote_line(struct run *run)
 {
-    struct remote_cost remote;
+    const struct remote_cost *remote = run->remote;
     char retries[48] = "";
 
-    if (!remote_cost(&remote))
+    if (!remote)
         return;
-    if (remote.retries > 0)
+    if (remote->retries > 0)
         snprintf(retries, sizeof(retries), ", %" PRIu64 " retr%s",
-                 remote.retries, remote.retries == 1 ? "y" : "ies");
+                 remote->retries, remote->retries == 1 ? "y" : "ies");
     say(run, "fetched %s in %" PRIu64 " request%s%s · peak heap %s\n",
-        size_text(remote.bytes).at, remote.requests,
-        remote.requests == 1 ? "" : "s", retries, size_text(remote.peak).at);
+        size_text(remote->bytes).at, remote->requests,
+        remote->requests == 1 ? "" : "s", retries, size_text(remote->peak).at);
 }
 
 /* The same for --stats. */
 static void remote_table(struct run *run)
 {
-    struct remote_cost remote;
+    const struct remote_cost *remote = run->remote;
 
-    if (remote_cost(&remote))
+    if (remote)
         say(run,
             "requests              %15s\n"
             "retries               %15s\n"
             "fetched               %15s bytes\n"
             "heap for fetching     %15s bytes\n",
-            number_text(remote.requests).at, number_text(remote.retries).at,
-            number_text(remote.bytes).at, number_text(remote.peak).at);
+            number_text(remote->requests).at, number_text(remote->retries).at,
+            number_text(remote->bytes).at, number_text(remote->peak).at);
 }
 
 static void close_line(struct run *run, const struct cost *cost)

@@ -126,7 +126,7 @@ static bool is_below(const char *name, size_t size)
     return is_name(name, size);
 }
 
-/* Names are made of the URL's own, in which escapes stay what they are. */
+/* Names are made of the URL's own, whose escapes are kept. */
 bool address_beside(const char *url, const char *name, size_t size,
                     struct address *out)
 {

@@ -25,7 +25,7 @@ struct fetcher {
     struct mf_env *env;
     struct curl curl;
     struct remote_cost cost;
-    bool (*is_over)(void);          /* nobody waits for the answer any more */
+    bool (*is_over)(void);          /* the program has ended */
     void (*pause)(unsigned millis); /* which ends the process then */
     long patience;                  /* seconds of silence */
     struct address address;         /* of the request in work */

@@ -126,6 +126,7 @@ bool remote_begin(struct run *run)
     }
     asking.count = collect(run, asking.url);
     run->why = why;
+    run->remote = &asking.cost;
     if (!are_accepted(run))
         return false;
     if (!start(run)) {
@@ -314,11 +315,4 @@ enum mf_status remote_open(struct run *run, const char *url,
     }
     source.name = name.at;
     return mf_model_open_source(run->env, &source, options, out);
-}
-
-bool remote_cost(struct remote_cost *out)
-{
-    if (asking.fd > 0)
-        *out = asking.cost;
-    return asking.fd > 0;
 }

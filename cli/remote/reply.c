@@ -123,7 +123,7 @@ static const char *take_field(struct reply *reply, struct text name,
     return NULL;
 }
 
-/* "HTTP/1.1 206 Partial Content", of which nothing before counts. */
+/* "HTTP/1.1 206 Partial Content": lines before it do not count. */
 static bool begin(struct reply *reply, const char *line, size_t size)
 {
     struct text text = { line, size };
@@ -171,6 +171,6 @@ const char *reply_range_wrong(const struct reply *reply, uint64_t first,
         (reply->last < last && reply->last != reply->total - 1))
         return "it is another range than was asked for";
     if (reply->has_length && reply->length != reply->last - first + 1)
-        return "its Content-Length is not that of its range";
+        return "its Content-Length and its range differ";
     return NULL;
 }

@@ -2,8 +2,8 @@
  *
  * reply.h - the header of a server's answer, line by line
  *
- * Only what decides about a range of bytes is kept.  A line that must not be
- * there twice, a number that is none and a header without an end are refused.
+ * Only what decides about a range of bytes is kept.  Duplicate lines, invalid
+ * numbers and a header that does not end are refused.
  */
 #ifndef MF_CLI_REMOTE_REPLY_H
 #define MF_CLI_REMOTE_REPLY_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of all headers of one request: those of proxies, and of 1xx before. */
+/* Of all headers of one request together, with proxies and status 1xx. */
 #define REPLY_HEADER_MAX ((size_t)64 * 1024)
 
 struct reply {

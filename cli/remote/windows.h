@@ -3,7 +3,7 @@
  * windows.h - bytes of remote files that were fetched, and what to fetch next
  *
  * A window is what one request has brought.  The first of a file has 256 KiB,
- * which is the header of most models; whoever reads on past a window's end gets
+ * which is the header of most models; reading on past a window's end fetches
  * one twice as large, up to 8 MiB.  Whatever is longest unused goes first.
  */
 #ifndef MF_CLI_REMOTE_WINDOWS_H

@@ -88,7 +88,7 @@ static inline bool mf_source_has(const struct mf_source *source,
            span.size <= source->size - span.offset;
 }
 
-/* For a parser that has learned how long a part is. */
+/* For a parser that knows how long a part is. */
 static inline void mf_source_expect(const struct mf_source *source,
                                     struct mf_span span)
 {
