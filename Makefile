@@ -225,8 +225,9 @@ KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group
             $(foreach group,$(LEFT_OUT),$(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/without/$(group).c)))
 
 # A command is a file, or a folder, of cli/commands; cli/ has what they share,
-# and cli/measure what measures: bench, and the record of any command.
-CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench
+# cli/measure what measures: bench, and the record of any command, and cli/remote
+# what reads URLs.
+CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench cli/remote
 RULES_TEXT := cli/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
@@ -680,6 +681,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
+$(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
 $(BUILD)/tests/test_roff: $(patsubst %,$(BUILD)/cli/%.o,out commands/help/roff)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.

@@ -67,6 +67,7 @@ struct command {
     const char *examples;         /* one per line; ends with a newline */
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
+    bool remote;                  /* reads URLs as well: see cli/remote */
     bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
@@ -124,6 +125,9 @@ struct run {
     const char *imatrix;         /* the importance matrix, or NULL */
     const char *adapter;         /* what is added to the model, or NULL */
     bool may_be_bare; /* config.json alone is a model: see mf_open_options */
+    /* More about an error of the library, or ""; NULL: there is never more. */
+    const char *(*why)(const struct mf_error *error);
+    const struct remote_cost *remote; /* NULL: no URL is read */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

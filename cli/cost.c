@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
+#include "cli/remote/remote.h"
 #include "cli/say.h"
 
 /* ---- where the time went: --timings ---- */
@@ -178,6 +179,23 @@ static struct cost cost_of(const struct run *run)
     return cost;
 }
 
+/* The other process's heap is not in peak_heap_bytes. */
+static void remote_json(struct run *run)
+{
+    const struct remote_cost *remote = run->remote;
+
+    if (!remote)
+        return;
+    mf_json_key(&run->json, "remote");
+    mf_json_begin(&run->json, '{');
+    json_number(run, "requests", remote->requests);
+    json_number(run, "bytes", remote->bytes);
+    json_number(run, "retries", remote->retries);
+    json_number(run, "peak_heap_bytes", remote->peak);
+    json_number(run, "heap_allocations", remote->allocations);
+    mf_json_end(&run->json, '}');
+}
+
 void cost_json(struct run *run)
 {
     struct mf_json_out *json = &run->json;
@@ -192,6 +210,7 @@ void cost_json(struct run *run)
     json_number(run, "bytes_written", cost.written);
     mf_json_key(json, "seconds");
     mf_json_f64(json, cost.seconds);
+    remote_json(run);
     timings_json(run);
     mf_json_end(json, '}');
 }
@@ -233,6 +252,37 @@ static void close_text(const struct run *run, const struct cost *cost,
              allocations, read, wrote, time_text(cost->seconds).at);
 }
 
+/* A line of its own: the network is another process's. */
+static void remote_line(struct run *run)
+{
+    const struct remote_cost *remote = run->remote;
+    char retries[48] = "";
+
+    if (!remote)
+        return;
+    if (remote->retries > 0)
+        snprintf(retries, sizeof(retries), ", %" PRIu64 " retr%s",
+                 remote->retries, remote->retries == 1 ? "y" : "ies");
+    say(run, "fetched %s in %" PRIu64 " request%s%s · peak heap %s\n",
+        size_text(remote->bytes).at, remote->requests,
+        remote->requests == 1 ? "" : "s", retries, size_text(remote->peak).at);
+}
+
+/* The same for --stats. */
+static void remote_table(struct run *run)
+{
+    const struct remote_cost *remote = run->remote;
+
+    if (remote)
+        say(run,
+            "requests              %15s\n"
+            "retries               %15s\n"
+            "fetched               %15s bytes\n"
+            "heap for fetching     %15s bytes\n",
+            number_text(remote->requests).at, number_text(remote->retries).at,
+            number_text(remote->bytes).at, number_text(remote->peak).at);
+}
+
 static void close_line(struct run *run, const struct cost *cost)
 {
     unsigned columns = out_terminal_columns(STDERR_FILENO);
@@ -267,8 +317,11 @@ void cost_close(struct run *run)
     struct cost cost = cost_of(run);
 
     progress_clear(run);
-    if (run->options->stats)
+    if (run->options->stats) {
         close_table(run, &cost);
-    else if (!run->options->quiet && !run->options->json)
+        remote_table(run);
+    } else if (!run->options->quiet && !run->options->json) {
+        remote_line(run);
         close_line(run, &cost);
+    }
 }

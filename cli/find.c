@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/nearest.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 
 /* ---- what people type for a command ---- */
@@ -174,7 +175,7 @@ static bool is_sub_or_file(struct run *run, const char *word, const char *next)
     struct each_sub each = { run->commands, command->name };
     struct nearest nearest = nearest_word(word, next_sub, &each);
 
-    if (!*command->sub || !*word || file_exists(word) ||
+    if (!*command->sub || !*word || file_exists(word) || remote_is_url(word) ||
         strcmp(find_command(run->commands, command->name, word)->sub, word) ==
             0 ||
         (!*nearest.hint && !(next && file_exists(next))))
@@ -252,7 +253,7 @@ int find_in_arguments(struct run *run, int count, char **arguments)
     if (meant > 0)
         return meant;
     run->command = find_command(run->commands, name, sub);
-    if (!run->command && file_exists(name)) {
+    if (!run->command && (file_exists(name) || remote_is_url(name))) {
         run->command = find_command(run->commands, "info", NULL);
         taken = 0; /* modelfile model.gguf */
     }

@@ -97,6 +97,8 @@ void help_command(struct run *run, const struct command *command)
     example_lines(run, command->examples);
     out_format(out, "\nusage: modelfile %s%s%s %s\n", command->name,
                space_before(command), command->sub, command->operands);
+    if (command->remote)
+        out_text(out, "A model can also be on a server: https://HOST/PATH\n");
     if (*words_of(command).text)
         out_format(out, "also typed: %s\n", words_of(command).text);
     if (command->more_help)
@@ -166,7 +168,8 @@ void help_list(struct run *run, bool all)
         out_text(out, "\nWhat measures time, memory and energy is listed by: "
                       "modelfile help --all\n");
     out_text(out, "\nFILE can be '-' for standard input, if that is "
-                  "seekable.\n");
+                  "seekable.  Commands that only read a model also take "
+                  "https://HOST/PATH.\n");
     exit_rows(run, NULL);
 }
 

@@ -16,6 +16,7 @@
 #include "cli/answer.h"
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 
 const char *inputs_path(const char *operand)
@@ -35,7 +36,8 @@ static bool is_glob(const char *operand)
 {
     struct stat status;
 
-    return strpbrk(operand, "*?[") && lstat(operand, &status) != 0;
+    return strpbrk(operand, "*?[") && lstat(operand, &status) != 0 &&
+           !remote_is_url(operand);
 }
 
 struct each {
@@ -218,7 +220,9 @@ static enum mf_status try_open(struct run *run, const char *path,
         .bare = run->may_be_bare,
     };
     enum mf_status status =
-        mf_model_open(run->env, inputs_path(path), &options, out);
+        remote_is_url(path)
+            ? remote_open(run, path, &options, out)
+            : mf_model_open(run->env, inputs_path(path), &options, out);
 
     if (status == MF_OK) {
         run->size += mf_model_info(*out)->file_size;

@@ -4,7 +4,8 @@
  *
  * The order matters: signals and standard streams before any file is opened,
  * the sandbox before there is an env (its threads inherit the sandbox) and
- * before a file is read.
+ * before a file is read; and before that the process that talks to the network,
+ * if there is one.
  */
 #include <limits.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include "cli/help.h"
 #include "cli/measure/measure.h"
 #include "cli/progress.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
 
@@ -108,6 +110,8 @@ static void execute(int count, char **arguments)
         return;
     budget_begin(&run);
     if (!run.trial && !record_open(&run))
+        return;
+    if (!remote_begin(&run))
         return;
     enter_sandbox();
     if (!make_env())

@@ -12,6 +12,7 @@
 
 #include "cli/formats.h"
 #include "cli/inputs.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "lib/program.h"
 
@@ -33,6 +34,10 @@ const char *output_path(const char *operand)
 
 bool output_fits(struct run *run, const char *operand)
 {
+    if (remote_is_url(operand)) {
+        report_usage(run, "'%.200s': a URL cannot be written to", operand);
+        return false;
+    }
     if (!output_is_stdout(operand) || !run->options->json ||
         run->options->dry_run)
         return true;

@@ -269,9 +269,23 @@ static int code_of(const struct mf_error *error)
     return advice_is_choice(error) ? EXIT_USAGE : EXIT_INPUT;
 }
 
+/* The library's message, with what the process that talks to the network knows
+ * more about it. */
+static struct shown_name message_of(const struct run *run,
+                                    const struct mf_error *error)
+{
+    const char *why = run->why ? run->why(error) : "";
+    struct shown_name out;
+
+    snprintf(out.text, sizeof(out.text), "%.320s%s%.180s%s", error->message,
+             *why ? " (" : "", *why ? shown(why).text : "", *why ? ")" : "");
+    return out;
+}
+
 void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
+    struct shown_name message = message_of(run, error);
     struct advised advised;
     int code = code_of(error);
     char place[32] = "";
@@ -288,12 +302,12 @@ void report_failure(struct run *run, const char *file)
     if (!run->options->json)
         out_flush(&run->out);
     say_error(run, "%s%s%s%s%s%s%s", file ? shown(file).text : "",
-              file ? ": " : "", place, error->message,
-              *advised.text ? "; " : "", advised.text, report_kept(run));
+              file ? ": " : "", place, message.text, *advised.text ? "; " : "",
+              advised.text, report_kept(run));
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,
-                                     error->message, error->offset, error->rule,
+                                     message.text, error->offset, error->rule,
                                      advised.text, advised.memory });
 }
 

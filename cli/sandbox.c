@@ -86,6 +86,8 @@ struct path_beneath {
 enum files_right {
     EXECUTE = 1 << 0,
     WRITE_FILE = 1 << 1,
+    READ_FILE = 1 << 2,
+    READ_DIR = 1 << 3,
     REMOVE_DIR = 1 << 4,
     REMOVE_FILE = 1 << 5,
     MAKE_CHAR = 1 << 6,
@@ -101,8 +103,10 @@ enum files_right {
 };
 
 #define NET_BOTH     3 /* bind and connect TCP */
+#define NET_BIND     1
 #define SCOPED_BOTH  3 /* no abstract sockets, no signals to others */
 #define RIGHTS_FILE  (WRITE_FILE | TRUNCATE)
+#define RIGHTS_READ  (READ_FILE | READ_DIR)
 #define RIGHTS_NAMES (RIGHTS_FILE | REMOVE_FILE | MAKE_REG)
 
 static uint64_t rights_known(unsigned version)
@@ -117,13 +121,12 @@ static uint64_t rights_known(unsigned version)
     return rights;
 }
 
-void sandbox_begin(struct sandbox *sandbox, const char *off)
+static void begin(struct sandbox *sandbox)
 {
     struct ruleset ruleset = { 0 };
     long version;
 
-    *sandbox = (struct sandbox){ .off = off, .rules = -1 };
-    if (!off)
+    if (!sandbox->off)
         sandbox->off = off_by_itself();
     if (sandbox->off)
         return;
@@ -132,10 +135,23 @@ void sandbox_begin(struct sandbox *sandbox, const char *off)
         return;
     sandbox->landlock = (unsigned)version;
     ruleset.files = rights_known(sandbox->landlock);
-    ruleset.net = version >= 4 ? NET_BOTH : 0;
+    ruleset.files |= sandbox->network ? RIGHTS_READ : 0;
+    ruleset.net = version < 4 ? 0 : sandbox->network ? NET_BIND : NET_BOTH;
     ruleset.scoped = version >= 6 ? SCOPED_BOTH : 0;
     sandbox->rules =
         (int)syscall(LANDLOCK_CREATE_RULESET, &ruleset, sizeof(ruleset), 0);
+}
+
+void sandbox_begin(struct sandbox *sandbox, const char *off)
+{
+    *sandbox = (struct sandbox){ .off = off, .rules = -1 };
+    begin(sandbox);
+}
+
+void sandbox_begin_network(struct sandbox *sandbox, const char *off)
+{
+    *sandbox = (struct sandbox){ .off = off, .rules = -1, .network = true };
+    begin(sandbox);
 }
 
 /* A path that cannot be opened gets no rule: opening it for writing will report
@@ -144,7 +160,7 @@ static void allow(const struct sandbox *sandbox, const char *path,
                   uint64_t rights)
 {
     struct path_beneath rule = {
-        .allowed = rights & rights_known(sandbox->landlock),
+        .allowed = rights & (rights_known(sandbox->landlock) | RIGHTS_READ),
     };
 
     do
@@ -223,6 +239,14 @@ void sandbox_allow_folder(struct sandbox *sandbox, const char *path)
 {
     if (sandbox->rules >= 0)
         allow(sandbox, path, RIGHTS_NAMES | MAKE_DIR | REMOVE_DIR);
+}
+
+void sandbox_allow_reading(struct sandbox *sandbox, const char *path)
+{
+    struct stat status;
+
+    if (sandbox->rules >= 0 && stat(path, &status) == 0)
+        allow(sandbox, path, S_ISDIR(status.st_mode) ? RIGHTS_READ : READ_FILE);
 }
 
 static bool enter_landlock(const struct sandbox *sandbox)
@@ -328,15 +352,29 @@ static void sort(uint32_t *number, size_t count)
     }
 }
 
-static void make_filter(struct filter *filter)
-{
-    uint32_t refused[] = {
-#define CALL(number) number,
+static const uint32_t calls_all[] = {
+#define CALL(number)    number,
+#define NETWORK(number) number,
 #include "cli/sandbox_calls.def"
 #undef CALL
-    };
-    size_t count = sizeof(refused) / sizeof(*refused);
+#undef NETWORK
+};
 
+static const uint32_t calls_network[] = {
+#define CALL(number) number,
+#define NETWORK(number)
+#include "cli/sandbox_calls.def"
+#undef CALL
+#undef NETWORK
+};
+
+static void make_filter(struct filter *filter, bool network)
+{
+    uint32_t refused[sizeof(calls_all) / sizeof(*calls_all)];
+    size_t size = network ? sizeof(calls_network) : sizeof(calls_all);
+    size_t count = size / sizeof(*refused);
+
+    memcpy(refused, network ? calls_network : calls_all, size);
     sort(refused, count);
     /* Calls of another architecture (i386 on x86_64) have other numbers. */
     add_load(filter, offsetof(struct seccomp_data, arch));
@@ -357,14 +395,14 @@ static void make_filter(struct filter *filter)
     add_calls(filter, refused, count);
 }
 
-static bool enter_seccomp(void)
+static bool enter_seccomp(bool network)
 {
     struct filter filter = { .count = 0 };
     struct sock_fprog program = { .filter = filter.step };
     /* Without it, kernels before 5.16 also turn on slow mitigations. */
     unsigned flag = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 
-    make_filter(&filter);
+    make_filter(&filter, network);
     program.len = filter.count;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flag, &program) == 0 ||
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
@@ -372,8 +410,9 @@ static bool enter_seccomp(void)
 
 #else
 
-static bool enter_seccomp(void)
+static bool enter_seccomp(bool network)
 {
+    (void)network;
     return false;
 }
 
@@ -386,7 +425,7 @@ void sandbox_enter(struct sandbox *sandbox)
 
     if (!wanted || !enter_landlock(sandbox))
         sandbox->landlock = 0;
-    sandbox->seccomp = wanted && enter_seccomp();
+    sandbox->seccomp = wanted && enter_seccomp(sandbox->network);
     if (sandbox->rules >= 0)
         close(sandbox->rules);
     sandbox->rules = -1;
@@ -398,6 +437,17 @@ void sandbox_begin(struct sandbox *sandbox, const char *off)
 {
     *sandbox =
         (struct sandbox){ .off = off ? off : off_by_itself(), .rules = -1 };
+}
+
+void sandbox_begin_network(struct sandbox *sandbox, const char *off)
+{
+    sandbox_begin(sandbox, off);
+}
+
+void sandbox_allow_reading(struct sandbox *sandbox, const char *path)
+{
+    (void)sandbox;
+    (void)path;
 }
 
 void sandbox_allow_file(struct sandbox *sandbox, const char *path)

@@ -18,12 +18,20 @@ struct sandbox {
     unsigned landlock; /* version of Landlock in force; 0: not in force */
     bool seccomp;      /* in force */
     int rules;         /* file descriptor of the ruleset being made, or -1 */
+    bool network;      /* see sandbox_begin_network */
 };
 
 /* off: why no sandbox is wanted, or NULL.  Builds with sanitizers or coverage,
  * and valgrind, get none either: their runtimes write files and look into the
  * process. */
 void sandbox_begin(struct sandbox *sandbox, const char *off);
+
+/* The same for a process that connects to others: it may do that, but reads
+ * only what sandbox_allow_reading names, and writes nothing. */
+void sandbox_begin_network(struct sandbox *sandbox, const char *off);
+
+/* Allows reading a file, or a folder with all that is in it. */
+void sandbox_allow_reading(struct sandbox *sandbox, const char *path);
 
 /* Allows writing, replacing and removing the file at path and, since it is
  * written under a temporary name first, any file in its folder; for a symbolic

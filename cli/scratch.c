@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/remote/remote.h"
 #include "lib/program.h"
 
 static int file; /* 0: none */
@@ -59,7 +60,7 @@ static bool may_be_compressed(const char *word)
     if (strncmp(word, "--files-from", 12) == 0)
         return true;
     if (is_archive(path))
-        return access(path, F_OK) == 0;
+        return access(path, F_OK) == 0 || remote_is_url(path);
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
            has_archives(path);
 }

@@ -593,9 +593,12 @@ struct mf_byte_source {
     /* When the bytes are no longer needed; in the thread of the call. NULL: not
      * called. */
     void (*close)(void *user);
-    /* read and open of this source, and of those that it opens, are called by
-     * one thread at a time. */
+    /* read, open and expect of this source, and of those that it opens, are
+     * called by one thread at a time. */
     bool one_at_a_time;
+    /* These bytes, within all of them, will be read one after the other: a
+     * source that fetches them can do so at once. NULL: not called. */
+    void (*expect)(void *user, uint64_t offset, uint64_t size);
 };
 
 /* Opens a model of such files, and no file on the disk. The source is closed

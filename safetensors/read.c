@@ -232,6 +232,7 @@ static enum mf_status read_length(struct mf_reader *reader,
                          size, left);
     part->data_offset = ST_LENGTH_SIZE + size;
     mf_reader_limit(reader, part->data_offset);
+    mf_source_expect(reader->source, (struct mf_span){ 0, part->data_offset });
     /* Fill the window: a small header is still there for the second pass. */
     mf_reader_fill(reader,
                    size < reader->capacity ? (size_t)size : reader->capacity);

@@ -102,6 +102,8 @@ need_for_test() {
     want_command fish fish
     want_command xxhsum xxhash
     want_library libcrypto.so.3 libssl3
+    want_library libcurl.so.4 libcurl4
+    want_command openssl openssl # certificates of a server
     want_module ensurepip python3 python3-venv
     want_module numpy python3-numpy
     [ "$(id -u)" -ne 0 ] || want_command mkfs.ext4 e2fsprogs # to be mounted

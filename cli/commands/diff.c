@@ -416,5 +416,6 @@ const struct command command_diff = {
                 "modelfile diff --json a.gguf b.gguf\n",
     .exit_no = "the models differ",
     .options = table,
+    .remote = true,
     .execute = diff_models,
 };

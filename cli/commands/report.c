@@ -202,6 +202,7 @@ const struct command command_report = {
                 "modelfile report model.gguf --run rec   how a run went\n"
                 "modelfile report --json model.gguf\n",
     .options = table,
+    .remote = true,
     .execute = report,
     .writes = writes,
 };

@@ -123,6 +123,30 @@ static int64_t file_read(const struct mf_source *source, uint64_t offset,
     return read_given(file->set, &file->source, offset, buffer, size, io);
 }
 
+static void expect(struct mf_given *set, const struct mf_byte_source *from,
+                   struct mf_span span)
+{
+    if (!from->expect)
+        return;
+    begin_read(set);
+    from->expect(from->user, span.offset, span.size);
+    end_read(set);
+}
+
+static void first_expect(const struct mf_source *source, struct mf_span span)
+{
+    struct mf_given *set = source->user;
+
+    expect(set, &set->first, span);
+}
+
+static void file_expect(const struct mf_source *source, struct mf_span span)
+{
+    struct given_file *file = source->user;
+
+    expect(file->set, &file->source, span);
+}
+
 static void file_close(struct mf_source *source)
 {
     struct given_file *file = source->user;
@@ -132,9 +156,12 @@ static void file_close(struct mf_source *source)
 }
 
 /* That they do not change is for the program to see to. */
-static const struct mf_source_ops first_ops = { .read = first_read };
-static const struct mf_source_ops borrowed_ops = { .read = file_read };
+static const struct mf_source_ops first_ops = { .read = first_read,
+                                                .expect = first_expect };
+static const struct mf_source_ops borrowed_ops = { .read = file_read,
+                                                   .expect = file_expect };
 static const struct mf_source_ops file_ops = { .read = file_read,
+                                               .expect = file_expect,
                                                .close = file_close,
                                                .borrowed = &borrowed_ops };
 

@@ -51,6 +51,9 @@ struct mf_source_ops {
      * memory: bytes that are computed of others were counted with those. */
     int64_t (*read)(const struct mf_source *source, uint64_t offset,
                     void *buffer, size_t size, struct mf_io_stats *io);
+    /* These bytes will be read, one after the other; NULL: makes no difference.
+     */
+    void (*expect)(const struct mf_source *source, struct mf_span span);
     /* The size and the times now, to compare with those at opening; NULL: they
      * never change. */
     uint64_t (*size_now)(const struct mf_source *source);
@@ -83,6 +86,14 @@ static inline bool mf_source_has(const struct mf_source *source,
         return source->stored;
     return span.offset <= source->size &&
            span.size <= source->size - span.offset;
+}
+
+/* For a parser that knows how long a part is. */
+static inline void mf_source_expect(const struct mf_source *source,
+                                    struct mf_span span)
+{
+    if (source->ops->expect && mf_source_has(source, span))
+        source->ops->expect(source, span);
 }
 
 /* Opens a regular file for reading.  Anything else is MF_ERR_ARGUMENT; for a

@@ -85,8 +85,8 @@ enum mf_status mf_seen_add(const struct mf_model *model, const char *name,
     size_t path_size = strlen(path) + 1, size = sizeof(struct mf_seen);
     struct mf_seen *seen;
 
-    if (is_seen(model, path, source))
-        return MF_OK;
+    if (model->given || is_seen(model, path, source))
+        return MF_OK; /* what a program brings does not change */
     size += path_size + strlen(name) + 1;
     seen = mf_alloc(env, size);
     if (!seen)

@@ -71,7 +71,8 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 
 # A command is a file or a folder of cli/commands; cli/ is what they share.
-# cli/measure has the command bench and the records of all; measure.h is its door.
+# cli/measure has the command bench and the records of all, cli/remote what reads
+# URLs; measure.h and remote.h are their doors.
 # command_of FILE: "diff", "hash"; "" for a shared one.
 command_of() {
     case $1 in
@@ -88,17 +89,18 @@ program_edges() {
     find cli -name '*.[ch]' | LC_ALL=C sort | while read -r file; do
         name=$(command_of "$file") own=
         case $file in
+        cli/remote/*) own='|cli/remote/[a-z0-9_]*\.h' ;;
         cli/measure/bench/*) own='|cli/measure/(bench/)?[a-z0-9_]*\.h' ;;
         cli/measure/*) own='|cli/measure/[a-z0-9_]*\.h' ;;
         cli/commands/*) own="|cli/commands/$name/[a-z0-9_]*\\.(h|def)" ;;
         esac
         sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
             grep -Ev "^(lib/(modelfile|program)\\.h|cli/[a-z0-9_]*\\.(h|def)\
-|cli/measure/measure\\.h$own)$" | sed "s|^|$file includes |"
+|cli/(measure/measure|remote/remote)\\.h$own)$" | sed "s|^|$file includes |"
     done
 }
 check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers, \
-a command no other's, and of cli/measure its door" program_edges
+a command no other's, and of cli/measure and cli/remote their doors" program_edges
 formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
     sort -u)
 check "the table of formats has rows" [ -n "$formats" ]

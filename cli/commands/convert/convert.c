@@ -16,6 +16,7 @@
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/room.h"
 #include "lib/program.h"
@@ -197,7 +198,7 @@ static bool add_out(struct run *run)
     char folder[PATH_MAX];
     const char *out = options.outfile;
 
-    if (!out && !options.to &&
+    if (!out && !options.to && !remote_is_url(run->operand[0]) &&
         (options.names == NAMES_DEFAULT || options.names == NAMES_GGUF))
         out = own_folder(run->operand[0], folder);
     if (!out)
@@ -482,6 +483,7 @@ const struct command command_convert = {
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
     .exit_no = "--only, --skip, --strip-prefix: a pattern matches nothing",
     .options = table,
+    .remote = true,
     .execute = convert,
     .check_operands = check_operands,
     .other_choice = take_mix,

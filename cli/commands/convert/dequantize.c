@@ -61,6 +61,7 @@ const struct command command_dequantize = {
         "modelfile dequantize model-q8_0.gguf model-f32.gguf\n"
         "modelfile dequantize model.gguf model.safetensors --type bf16\n",
     .options = table,
+    .remote = true,
     .execute = dequantize,
     .writes = write_allow_out,
 };

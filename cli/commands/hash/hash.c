@@ -228,6 +228,7 @@ const struct command command_hash = {
                 "modelfile hash --duplicates model.gguf other.safetensors\n",
     .exit_no = "--check: a model differs from the manifest",
     .options = table,
+    .remote = true,
     .execute = hash,
     .check_operands = files_from_operands,
 };

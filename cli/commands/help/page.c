@@ -15,7 +15,7 @@
 
 /* ---- rows of environment.def and files.def ---- */
 
-enum whose { EVERY, WORK, MEASURE, READ, WRITE, RESUME };
+enum whose { EVERY, WORK, MEASURE, READ, REMOTE, WRITE, RESUME };
 
 static const struct remark {
     const char *name;
@@ -50,6 +50,8 @@ static bool concerns(const struct remark *remark, const struct command *command)
         return has_option(command, "--leak-check");
     case READ:
         return !command->no_input;
+    case REMOTE:
+        return command->remote;
     case WRITE:
         return has_option(command, "--force");
     case RESUME:
@@ -231,6 +233,9 @@ void manual_command(struct run *run, const struct command *command)
     synopsis(run, command);
     roff_heading(&run->out, "DESCRIPTION");
     roff_text(&run->out, command->about);
+    if (command->remote)
+        out_text(&run->out, ".PP\nA model can also be on a server: "
+                            "\\fBhttps://\\fR\\fIHOST\\fR/\\fIPATH\\fR.\n");
     if (*words_of(command).text) {
         out_text(&run->out, ".PP\nAlso typed: ");
         roff_part(&run->out, words_of(command).text);

@@ -398,6 +398,7 @@ const struct command command_info = {
                 "modelfile info --tree model.gguf\n"
                 "modelfile info --json a.gguf b.safetensors\n",
     .options = table,
+    .remote = true,
     .execute = info,
     .check_operands = files_from_operands,
 };

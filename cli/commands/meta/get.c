@@ -140,6 +140,7 @@ const struct command command_meta_get = {
                 "general.name\n",
     .exit_no = "a file lacks one of the keys",
     .options = table,
+    .remote = true,
     .execute = meta_get,
     .check_operands = check_operands,
 };

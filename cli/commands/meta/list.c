@@ -135,6 +135,7 @@ const struct command command_meta_list = {
                 "modelfile meta list model.apr --json --full\n",
     .exit_no = "no key matches PATTERN",
     .options = table,
+    .remote = true,
     .execute = meta_list,
     .check_operands = check_operands,
 };

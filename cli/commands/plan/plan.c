@@ -140,6 +140,7 @@ const struct command command_plan = {
                 "modelfile plan model.gguf --fit 16G --plot memory.svg\n",
     .exit_no = "--fit, --gpu: it does not fit as asked",
     .options = table,
+    .remote = true,
     .execute = plan,
     .more_help = more_help,
     .writes = writes,

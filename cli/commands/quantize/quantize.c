@@ -18,6 +18,7 @@
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/room.h"
 #include "cli/types.h"
@@ -141,6 +142,10 @@ static bool check_operands(struct run *run)
         memmove(operand + 2, operand + 1, (*count - 1) * sizeof(*operand));
         operand[1] = NULL;
         ++*count;
+        if (remote_is_url(operand[0])) {
+            report_usage(run, "missing argument OUT, since IN is a URL");
+            return false;
+        }
     }
     if (*count != 4)
         return true;
@@ -303,6 +308,7 @@ const struct command command_quantize = {
         "attn_v=q8_0\n",
     .exit_no = "--include-weights: no entry of the matrix matches",
     .options = table,
+    .remote = true,
     .execute = quantize,
     .writes = writes,
     .check_operands = check_operands,

@@ -76,6 +76,7 @@ const struct command command_tensors_export = {
         "sha256sum\n",
     .exit_no = "the model has no tensor NAME",
     .options = table,
+    .remote = true,
     .execute = tensors_export,
     .writes = writes,
 };

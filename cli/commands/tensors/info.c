@@ -427,6 +427,7 @@ const struct command command_tensors_info = {
                 "modelfile tensors data.parquet     its column chunks\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,
+    .remote = true,
     .execute = tensors_info,
     .check_operands = check_operands,
 };

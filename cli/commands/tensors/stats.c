@@ -409,6 +409,7 @@ const struct command command_tensors_stats = {
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,
+    .remote = true,
     .execute = tensors_stats,
     .check_operands = check_operands,
 };

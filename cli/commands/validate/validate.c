@@ -424,6 +424,7 @@ const struct command command_validate = {
                 "modelfile validate --explain TENSOR-OVERLAP\n",
     .exit_no = "errors were found",
     .options = table,
+    .remote = true,
     .execute = validate,
     .writes = writes,
     .check_operands = files_from_operands,

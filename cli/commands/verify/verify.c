@@ -167,6 +167,7 @@ const struct command command_verify = {
         "modelfile verify --json q.gguf --from f16.gguf\n",
     .exit_no = "it does not follow from SOURCE",
     .options = table,
+    .remote = true,
     .execute = verify,
     .writes = writes,
 };

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * helper.c - the process that talks to the network
+ *
+ * It has a sandbox of its own: it can connect, and read what the resolver and
+ * TLS need; it cannot write a file, run a program, or read what is yours.  It
+ * ends with the program: by the system's signal, and where the socket closes.
+ */
+#if defined(__linux__)
+#define _GNU_SOURCE /* prctl */
+#endif
+#include "cli/remote/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "cli/budget.h"
+#include "cli/malloc_count.h"
+#include "cli/remote/windows.h"
+
+/* More names than a model has files; each is kept until the end. */
+#define FILES_MAX 4096
+
+#define PATIENCE_MAX 3600 /* seconds */
+
+static struct {
+    int fd;
+    const char *const *url;
+    size_t url_count;
+    struct fetcher fetcher;
+    struct windows windows;
+    struct remote_file *file[FILES_MAX];
+    size_t file_count;
+} serving;
+
+/* ---- the end ---- */
+
+/* The program sends nothing while it waits, so any news is that it ended. */
+static bool is_over(void)
+{
+    struct pollfd other = { .fd = serving.fd, .events = POLLIN };
+
+    return poll(&other, 1, 0) != 0;
+}
+
+static void pause_for(unsigned millis)
+{
+    struct pollfd other = { .fd = serving.fd, .events = POLLIN };
+
+    if (poll(&other, 1, (int)millis) != 0)
+        _exit(EXIT_DONE);
+}
+
+static void end_with(pid_t parent)
+{
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() != parent)
+        _exit(EXIT_DONE); /* it has ended already */
+}
+
+/* ---- what it gives up ---- */
+
+/* A terminal's signals are for the program, which decides what ends. */
+static void leave_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+        signal(signals[i], SIG_IGN);
+}
+
+/* All files that are open but the socket, which becomes the first after the
+ * standard ones. */
+static void leave_files(int fd)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    long most = sysconf(_SC_OPEN_MAX);
+
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (null < 0 || dup2(null, i) < 0)
+            _exit(EXIT_DONE);
+    serving.fd = STDERR_FILENO + 1;
+    if (fd != serving.fd && dup2(fd, serving.fd) < 0)
+        _exit(EXIT_DONE);
+    fcntl(serving.fd, F_SETFD, FD_CLOEXEC);
+    for (int i = serving.fd + 1; i < (most > 0 && most < 4096 ? most : 4096);
+         i++)
+        close(i);
+}
+
+/* Files do not grow, where Landlock is missing too. */
+static void leave_limits(void)
+{
+    const struct rlimit none = { 0, 0 };
+
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+static void enter_sandbox(struct run *run)
+{
+    static const char *const folders[] = {
+        "/etc",
+        "/usr",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/nix/store",
+        "/gnu/store",
+        "/opt",
+        "/dev",
+        "/run/systemd/resolve",
+        "/run/resolvconf",
+        "/run/NetworkManager",
+        "/var/lib/ca-certificates",
+    };
+    static const char *const named[] = { "CURL_CA_BUNDLE", "SSL_CERT_FILE",
+                                         "SSL_CERT_DIR" };
+    struct sandbox sandbox;
+    const char *path;
+
+    sandbox_begin_network(&sandbox,
+                          run->options->no_sandbox ? "--no-sandbox" : NULL);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+        sandbox_allow_reading(&sandbox, folders[i]);
+    for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+        path = getenv(named[i]);
+        if (path && *path)
+            sandbox_allow_reading(&sandbox, path);
+    }
+    sandbox_enter(&sandbox);
+}
+
+/* ---- answers ---- */
+
+static void answer(struct wire_answer *answer, const void *bytes)
+{
+    struct process_heap heap;
+
+    answer->cost = serving.fetcher.cost;
+    if (process_heap(&heap)) {
+        answer->cost.peak = heap.peak;
+        answer->cost.allocations = heap.allocations;
+    }
+    if (!wire_write(serving.fd, answer, sizeof(*answer), NULL) ||
+        !wire_write(serving.fd, bytes, (size_t)answer->size, NULL))
+        _exit(EXIT_DONE);
+}
+
+static void refuse(int reason, const char *why)
+{
+    struct wire_answer refusal = { .reason = reason, .size = strlen(why) };
+
+    answer(&refusal, why);
+}
+
+/* ---- files ---- */
+
+static struct remote_file *find_file(const char *url, uint32_t *number)
+{
+    for (*number = 0; *number < serving.file_count; ++*number)
+        if (strcmp(serving.file[*number]->url, url) == 0)
+            return serving.file[*number];
+    return NULL;
+}
+
+static struct remote_file *add_file(const char *url)
+{
+    struct mf_env *env = serving.fetcher.env;
+    struct remote_file *file = serving.file_count < FILES_MAX
+                                   ? mf_env_resize(env, NULL, 0, sizeof(*file))
+                                   : NULL;
+
+    if (!file)
+        return NULL;
+    *file = (struct remote_file){ .url = fetch_text(env, url) };
+    if (!file->url) {
+        mf_env_resize(env, file, sizeof(*file), 0);
+        return NULL;
+    }
+    serving.file[serving.file_count++] = file;
+    file->reason = windows_open(&serving.windows, file);
+    memcpy(file->why, serving.fetcher.why, sizeof(file->why));
+    return file;
+}
+
+/* A file that was opened before is not asked for again, there or not. */
+static void open_url(const char *url)
+{
+    struct wire_answer opened = { 0 };
+    const struct remote_file *file = find_file(url, &opened.file);
+
+    if (!file)
+        file = add_file(url);
+    if (!file) {
+        refuse(ENOMEM, "the network's process has no memory");
+        return;
+    }
+    opened.reason = file->reason;
+    opened.total = file->size;
+    opened.size = file->reason != 0 ? strlen(file->why) : 0;
+    answer(&opened, file->why);
+}
+
+static void open_named(const struct wire_ask *ask)
+{
+    struct address address = { "" };
+
+    if (ask->file >= serving.url_count)
+        _exit(EXIT_DONE);
+    memcpy(address.at, serving.url[ask->file],
+           address_size(serving.url[ask->file]));
+    open_url(address.at);
+}
+
+static const char *url_of(uint32_t number)
+{
+    if (number >= serving.file_count)
+        _exit(EXIT_DONE);
+    return serving.file[number]->url;
+}
+
+static void open_beside(const struct wire_ask *ask)
+{
+    char name[WIRE_NAME_MAX];
+    struct address address;
+
+    if (ask->size > sizeof(name) ||
+        !wire_read(serving.fd, name, (size_t)ask->size, NULL))
+        _exit(EXIT_DONE);
+    if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
+        open_url(address.at);
+    else
+        refuse(ENOENT, "no file on a server has that name");
+}
+
+/* ---- reading ---- */
+
+static void read_file(const struct wire_ask *ask)
+{
+    struct wire_answer part = { 0 };
+    const uint8_t *bytes = NULL;
+    struct remote_file *file;
+    size_t count = 0;
+
+    url_of(ask->file);
+    file = serving.file[ask->file];
+    if (file->reason != 0) {
+        refuse(file->reason, file->why);
+        return;
+    }
+    if (ask->offset >= file->size || ask->size == 0 ||
+        ask->size > WIRE_READ_MAX)
+        _exit(EXIT_DONE);
+    part.reason =
+        windows_read(&serving.windows, file, ask->offset, &bytes, &count);
+    if (part.reason != 0) {
+        refuse(part.reason, serving.fetcher.why);
+        return;
+    }
+    part.size = count < ask->size ? count : ask->size;
+    answer(&part, bytes);
+}
+
+static void expect(const struct wire_ask *ask)
+{
+    url_of(ask->file);
+    serving.file[ask->file]->expected =
+        (struct mf_span){ ask->offset, ask->size };
+}
+
+/* ---- the process ---- */
+
+static long patience(void)
+{
+    const char *text = getenv("MODELFILE_TIMEOUT");
+    long seconds = text ? strtol(text, NULL, 10) : 0;
+
+    return seconds >= 1 && seconds <= PATIENCE_MAX ? seconds : FETCH_PATIENCE;
+}
+
+/* An env with the rest of --max-memory, which limits each of both processes. */
+static struct mf_env *make_env(const struct run *run)
+{
+    struct mf_options options = { .size = sizeof(options), .threads = 1 };
+
+    budget_env(run, &options);
+    return mf_env_new(&options);
+}
+
+static void begin(struct run *run, int fd)
+{
+    pid_t parent = getppid();
+
+    end_with(parent);
+    leave_signals();
+    leave_files(fd);
+    curl_load(&serving.fetcher.curl);
+    leave_limits();
+    enter_sandbox(run);
+    serving.fetcher.env = make_env(run);
+    serving.fetcher.is_over = is_over;
+    serving.fetcher.pause = pause_for;
+    serving.fetcher.patience = patience();
+    serving.windows.fetcher = &serving.fetcher;
+}
+
+_Noreturn void helper_serve(struct run *run, int fd, const char *const *url,
+                            size_t count)
+{
+    struct wire_ask ask;
+
+    begin(run, fd);
+    serving.url = url;
+    serving.url_count = count;
+    while (wire_read(serving.fd, &ask, sizeof(ask), NULL)) {
+        if (!serving.fetcher.env)
+            refuse(ENOMEM, "the network's process has no memory");
+        else if (ask.op == WIRE_OPEN)
+            open_named(&ask);
+        else if (ask.op == WIRE_BESIDE)
+            open_beside(&ask);
+        else if (ask.op == WIRE_READ)
+            read_file(&ask);
+        else if (ask.op == WIRE_EXPECT)
+            expect(&ask);
+        else
+            break;
+    }
+    _exit(EXIT_DONE);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * remote.h - models that are read over HTTP
+ *
+ * A stranger's bytes are parsed by one process, and the network is another
+ * one's: before the sandbox closes, the program forks a helper, which loads
+ * libcurl and answers over a pair of sockets.  The parser never connects to
+ * anything, and the helper never parses a model.  The helper fetches what the
+ * command line names and files next to that, nothing else.
+ *
+ * This is the door of cli/remote.  Without a URL nothing here runs.
+ */
+#ifndef MF_CLI_REMOTE_H
+#define MF_CLI_REMOTE_H
+
+#include "cli/cli.h"
+
+/* Whether an operand is a URL: it begins with http:// or https://. */
+bool remote_is_url(const char *operand);
+
+/* Starts the helper if an operand is a URL; false after a report. */
+bool remote_begin(struct run *run);
+
+/* Opens the model at a URL.  What is wrong with the answer of a server is an
+ * error of reading the file. */
+enum mf_status remote_open(struct run *run, const char *url,
+                           const struct mf_open_options *options,
+                           struct mf_model **out);
+
+/* What the helper has done so far; run->remote points to it. */
+struct remote_cost {
+    uint64_t requests; /* that were sent, of redirects and retries too */
+    uint64_t bytes;    /* of bodies that came back */
+    uint64_t retries;
+    uint64_t peak, allocations; /* of the helper's heap; 0: not counted */
+};
+
+#endif
