@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/nearest.h"
+#include "cli/ollama.h"
 #include "cli/report.h"
 
 /* ---- what people type for a command ---- */
@@ -110,7 +111,8 @@ static bool file_exists(const char *path)
 {
     struct stat status;
 
-    return strcmp(path, "-") == 0 || stat(path, &status) == 0;
+    return strcmp(path, "-") == 0 || stat(path, &status) == 0 ||
+           ollama_is_name(path);
 }
 
 /* ---- mistyped words ---- */

@@ -225,6 +225,12 @@ void sandbox_allow_folder(struct sandbox *sandbox, const char *path)
         allow(sandbox, path, RIGHTS_NAMES | MAKE_DIR | REMOVE_DIR);
 }
 
+void sandbox_allow_links(struct sandbox *sandbox, const char *path)
+{
+    if (sandbox->rules >= 0)
+        allow(sandbox, path, RIGHTS_NAMES | REFER);
+}
+
 static bool enter_landlock(const struct sandbox *sandbox)
 {
     return sandbox->rules >= 0 &&
@@ -407,6 +413,12 @@ void sandbox_allow_file(struct sandbox *sandbox, const char *path)
 }
 
 void sandbox_allow_folder(struct sandbox *sandbox, const char *path)
+{
+    (void)sandbox;
+    (void)path;
+}
+
+void sandbox_allow_links(struct sandbox *sandbox, const char *path)
 {
     (void)sandbox;
     (void)path;
