@@ -224,12 +224,14 @@ static enum mf_status try_open(struct run *run, const char *path,
         .allow_missing = run->options->allow_missing,
         .bare = run->may_be_bare,
     };
-    enum mf_status status =
-        mf_model_open(run->env, inputs_model_path(run, path), &options, out);
+    const char *name = inputs_model_path(run, path);
+    enum mf_status status = mf_model_open(run->env, name, &options, out);
 
     if (status == MF_OK) {
         run->size += mf_model_info(*out)->file_size;
         record_model(*out);
+    } else if (ollama_is_name(path)) {
+        report_remark(run, name, "is what Ollama's name leads to");
     }
     return status;
 }

@@ -9,7 +9,13 @@
 #include "cli/json.h"
 #include "cli/report.h"
 
+static struct {
+    bool tensors;
+} options;
+
 static const struct option table[] = {
+    OPTION_FLAG("--tensors", options.tensors,
+                "list models with equal tensors, too"),
     OPTIONS_WORK,
     { 0 },
 };
@@ -106,10 +112,12 @@ static void duplicates(struct run *run)
     struct finding finding = { .sets = 0 };
 
     answer_begin(run);
-    if (scan_all(run, false, &finding.scan) &&
+    if (scan_all(run, options.tensors, &finding.scan) &&
         equal_find(&finding.scan, &finding.equal)) {
         show(&finding);
         equal_release(run, &finding.equal);
+        if (options.tensors)
+            tensors_show(&finding.scan);
     }
     scan_release(&finding.scan);
     answer_end(run);
@@ -124,10 +132,10 @@ const struct command command_store_duplicates = {
     .about = "Lists files with equal bytes over all STOREs, and how many bytes "
              "sharing them would save ('modelfile store reclaim' does). Names "
              "of one file (hard links) count once, and files that share their "
-             "data (reflinks) waste nothing. 'modelfile hash --duplicates' "
-             "finds equal tensors in different files.\n",
+             "data (reflinks) waste nothing. --tensors compares the tensors of "
+             "all models as well, whatever their format.\n",
     .examples = "modelfile store duplicates\n"
-                "modelfile store duplicates ollama lmstudio\n",
+                "modelfile store duplicates --tensors ollama lmstudio\n",
     .options = table,
     .execute = duplicates,
 };

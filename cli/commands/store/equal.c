@@ -35,14 +35,14 @@ static bool same_inode(const struct store_file *a, const struct store_file *b)
     return a->device == b->device && a->inode == b->inode;
 }
 
-/* Whole files with bytes, of each inode the first. */
+/* Whole files, of each inode the first name. */
 static void choose_inodes(struct table *table, size_t count)
 {
     const struct store_file *file = table->file;
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (!file[i].partial && file[i].size > 0)
+        if (!file[i].partial && file[i].size >= EQUAL_LEAST)
             table->row[table->count++] = (uint32_t)i;
     mf_sort(table->row, table->count, larger, file);
     for (size_t i = 0; i < table->count; i++)

@@ -99,19 +99,12 @@ static void count_rest(struct listing *listing)
 static void show_model(struct run *run, const struct scan *scan,
                        const struct store_model *model)
 {
-    const char *name = scan_text(scan, model->name);
-    const char *file = scan_text(scan, model->file);
     struct out *out = &run->out;
+    size_t width;
 
     out_text(out, "  ");
-    out_escaped(out, str_of(name), "");
-    if (*name && *file)
-        out_text(out, "/");
-    out_escaped(out, str_of(file), "");
-    out_spaces(out, 1);
-    if (out_width(str_of(name)) + out_width(str_of(file)) < NAME_WIDTH)
-        out_spaces(out, NAME_WIDTH - out_width(str_of(name)) -
-                            out_width(str_of(file)) - (*name && *file));
+    width = scan_show_name(scan, model);
+    out_spaces(out, width < NAME_WIDTH ? NAME_WIDTH + 1 - width : 1);
     out_column(out, str_of(model->format), 12, false);
     out_text(out, " ");
     out_column(out, str_of(model->type), 10, false);

@@ -136,13 +136,17 @@ static struct mf_model *open_model(struct scan *scan, const char *path,
     return NULL;
 }
 
-static void add_model(struct scan *scan, const char *name, const char *file,
+/* base: of path, where the name in the repository begins. */
+static void add_model(struct scan *scan, const char *name, const char *path,
+                      size_t base, enum mf_shards shards,
                       struct mf_model *model)
 {
     struct store_model row = { .place = scan->place,
                                .name = add_text(scan, name),
-                               .file = add_text(scan, file) };
+                               .path = add_text(scan, path),
+                               .shards = shards };
 
+    row.file = row.path + base;
     if (model) {
         snprintf(row.format, sizeof(row.format), "%s",
                  mf_model_info(model)->format);
@@ -156,8 +160,21 @@ void scan_model(struct scan *scan, const char *name, const char *path)
     struct mf_model *model =
         *path ? open_model(scan, path, MF_SHARDS_AUTO) : NULL;
 
-    add_model(scan, name, "", model);
+    add_model(scan, name, path, strlen(path), MF_SHARDS_AUTO, model);
     mf_model_close(model);
+}
+
+size_t scan_show_name(const struct scan *scan, const struct store_model *model)
+{
+    struct mf_str name = str_of(scan_text(scan, model->name));
+    struct mf_str file = str_of(scan_text(scan, model->file));
+    bool both = name.size > 0 && file.size > 0;
+    struct out *out = &scan->run->out;
+
+    out_escaped(out, name, "");
+    out_text(out, both ? "/" : "");
+    out_escaped(out, file, "");
+    return out_width(name) + both + out_width(file);
 }
 
 /* ---- models in folders ---- */
@@ -176,7 +193,7 @@ static enum mf_status add_found(void *user, const char *path,
     struct mf_model *model = open_model(below->scan, path, shards);
     struct mf_shard shard;
 
-    add_model(below->scan, below->name, path + below->base, model);
+    add_model(below->scan, below->name, path, below->base, shards, model);
     if (!model)
         scan_use(below->scan, path);
     for (size_t i = 0; model && mf_shard_at(model, i, &shard); i++)

@@ -40,7 +40,9 @@ struct store_use {
 };
 
 struct store_model {
-    size_t place, name, file; /* file: in the repository; "" if it has one */
+    size_t place, name, path;
+    size_t file; /* in the repository, or "" */
+    enum mf_shards shards;
     char format[24], type[24];
     uint64_t size, shared; /* shared: of files that other models have, too */
 };
@@ -137,6 +139,10 @@ void scan_problem(struct scan *scan, enum store_trouble trouble,
 void scan_folder_models(struct scan *scan, const char *name, const char *folder,
                         size_t base);
 
+/* "owner/name@main/model.gguf", escaped, on standard output; returns its width.
+ */
+size_t scan_show_name(const struct scan *scan, const struct store_model *model);
+
 /* Whether the text ends with that suffix and is longer. */
 bool scan_ends(const char *text, const char *suffix);
 
@@ -190,9 +196,17 @@ struct equal {
     size_t unreadable;
 };
 
+/* Less is not worth a block of the disk. */
+#define EQUAL_LEAST 4096
+
 /* Compares by size, then by SHA-256; of several names of one inode the first
  * counts.  False after a report. */
 bool equal_find(struct scan *scan, struct equal *out);
 void equal_release(struct run *run, struct equal *equal);
+
+/* ---- tensors.c ---- */
+
+/* Equal tensors of all models of a scan with `opens`. */
+void tensors_show(struct scan *scan);
 
 #endif
