@@ -145,8 +145,8 @@ static bool manifest_path(const char *name, char *out, size_t room)
 
     for (const char *at = name; at < tag; at++)
         slashes += *at == '/';
-    if (size == 0 || strstr(name, "..") || strstr(name, "//") ||
-        *name == '/' || slashes > 2)
+    if (size == 0 || strstr(name, "..") || strstr(name, "//") || *name == '/' ||
+        slashes > 2)
         return false;
     return snprintf(out, room, "manifests/%s%s%.*s/%s",
                     slashes < 2 ? HOST "/" : "",

@@ -234,11 +234,11 @@ bool mf_is_planted(const struct stat *folder, const struct stat *file);
 /* Calls found for every string and number of a JSON file of at most `most`
  * bytes, with its path, as in "layers.0.digest"; a number has its digits.  The
  * outermost value must be an object.  Strings above 512 bytes are left out. */
-enum mf_status
-mf_json_file_read(struct mf_env *env, const char *path, uint64_t most,
-                  void (*found)(void *user, const char *path,
-                                struct mf_str value),
-                  void *user);
+enum mf_status mf_json_file_read(struct mf_env *env, const char *path,
+                                 uint64_t most,
+                                 void (*found)(void *user, const char *path,
+                                               struct mf_str value),
+                                 void *user);
 
 /* One of several files. */
 struct mf_hashed_file {
@@ -257,11 +257,11 @@ enum mf_status mf_files_hash(struct mf_env *env, struct mf_hashed_file *files,
 
 enum mf_share_end {
     MF_SHARE_DONE,
-    MF_SHARE_ALREADY,   /* their data was in one place before */
-    MF_SHARE_DIFFERENT, /* they are not equal */
+    MF_SHARE_ALREADY,    /* their data was in one place before */
+    MF_SHARE_DIFFERENT,  /* they are not equal */
     MF_SHARE_IMPOSSIBLE, /* the file system has no reflinks, or they are on two
                             file systems */
-    MF_SHARE_SKIPPED /* see why */
+    MF_SHARE_SKIPPED     /* see why */
 };
 
 struct mf_share {
@@ -271,7 +271,7 @@ struct mf_share {
 
 /* Replaces the file at path by one that shares the data of the file `from`, if
  * all their bytes are equal: by a clone, which keeps its mode, owner and times,
- * or with links by a hard link, and then nobody may write to either.  Whenever
+ * or with links by a hard link, and then both are write-protected.  Whenever
  * the process ends, both names lead to whole files. */
 enum mf_status mf_file_share(struct mf_env *env, const char *from,
                              const char *path, bool links,

@@ -54,13 +54,11 @@ static enum mf_status hash_file(struct mf_worker *worker, void *context,
     mf_worker_at(worker, file->path);
     file->status = mf_source_open_file(&worker->env, file->path, &source, NULL);
     if (file->status == MF_OK)
-        file->status =
-            hash_open(worker, file, &source, hashing->digest[place]);
+        file->status = hash_open(worker, file, &source, hashing->digest[place]);
     mf_source_close(&source);
     if (file->status == MF_OK || file->status == MF_ERR_STOPPED)
         return file->status;
-    snprintf(file->why, sizeof(file->why), "%.127s",
-             worker->env.error.message);
+    snprintf(file->why, sizeof(file->why), "%.127s", worker->env.error.message);
     mf_clear_error(&worker->env);
     return MF_OK;
 }
@@ -76,9 +74,9 @@ static enum mf_status prepare(struct hashing *hashing, size_t count)
                     : UINT64_MAX - work;
     if (mf_crew_init(&hashing->crew, env, work, work, 0) != MF_OK)
         return env->error.status;
-    hashing->digest = mf_crew_resize(
-        &hashing->crew, NULL, 0,
-        2 * hashing->crew.count * sizeof(*hashing->digest));
+    hashing->digest =
+        mf_crew_resize(&hashing->crew, NULL, 0,
+                       2 * hashing->crew.count * sizeof(*hashing->digest));
     if (!hashing->digest)
         return env->error.status;
     for (size_t i = 0; i < 2 * hashing->crew.count; i++)

@@ -154,8 +154,8 @@ bool mf_system_clone(int from, int to)
 #define EXTENTS 32
 union extents {
     struct fiemap list;
-    uint8_t room[sizeof(struct fiemap) +
-                 EXTENTS * sizeof(struct fiemap_extent)];
+    uint8_t
+        room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)];
 };
 
 /* No place of the disk is known of these, or none that is theirs alone. */
@@ -206,8 +206,7 @@ bool mf_system_is_clone(int a, int b)
             return false;
         last = &of_a.list.fm_extents[of_a.list.fm_mapped_extents - 1];
         from = last->fe_logical + last->fe_length;
-    } while (!(last->fe_flags & FIEMAP_EXTENT_LAST) &&
-             from > last->fe_logical);
+    } while (!(last->fe_flags & FIEMAP_EXTENT_LAST) && from > last->fe_logical);
     return last->fe_flags & FIEMAP_EXTENT_LAST;
 }
 

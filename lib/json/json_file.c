@@ -23,9 +23,9 @@ static enum mf_status visit(void *user, const char *path,
     bool more;
 
     if (token == MF_JSON_NUMBER)
-        file->found(file->user, path,
-                    (struct mf_str){ file->json.digits,
-                                     file->json.digits_size });
+        file->found(
+            file->user, path,
+            (struct mf_str){ file->json.digits, file->json.digits_size });
     if (token != MF_JSON_STRING)
         return MF_OK;
     if (mf_json_text(&file->json, text, sizeof(text), &size, &more) != MF_OK)
@@ -35,11 +35,11 @@ static enum mf_status visit(void *user, const char *path,
     return MF_OK;
 }
 
-enum mf_status
-mf_json_file_read(struct mf_env *env, const char *path, uint64_t most,
-                  void (*found)(void *user, const char *path,
-                                struct mf_str value),
-                  void *user)
+enum mf_status mf_json_file_read(struct mf_env *env, const char *path,
+                                 uint64_t most,
+                                 void (*found)(void *user, const char *path,
+                                               struct mf_str value),
+                                 void *user)
 {
     struct file file = { .found = found, .user = user };
     struct mf_source source = { 0 };

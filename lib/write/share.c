@@ -7,8 +7,8 @@
  * It gets its name as any output does (target_commit.c), and only if that name
  * still leads to the file that was compared.
  *
- * A clone is compared after it was made: nobody else can change it, whatever
- * happens to the file that it was made of.
+ * A clone is compared after it was made: no other program can change it,
+ * whatever happens to the file that it was made of.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -141,9 +141,8 @@ static enum mf_status compare(struct mf_env *env, const struct mf_source *a,
     if (status == MF_OK) {
         comparing.piece = crew.buffer_size / 2;
         mf_worker_at(&crew.worker[0], b->name);
-        status = mf_crew_run(
-            &crew, compare_piece, &comparing,
-            (size_t)((a->size - 1) / comparing.piece + 1));
+        status = mf_crew_run(&crew, compare_piece, &comparing,
+                             (size_t)((a->size - 1) / comparing.piece + 1));
     }
     mf_crew_release(&crew);
     *equal = !comparing.differ;
@@ -196,9 +195,8 @@ static enum mf_status share_clone(struct sharing *sharing)
     bool equal;
 
     if (!mf_system_clone(sharing->from.source.fd, target->fd))
-        return cannot_clone(errno)
-                   ? end(sharing, MF_SHARE_IMPOSSIBLE, NULL)
-                   : fail(sharing, "made to share data");
+        return cannot_clone(errno) ? end(sharing, MF_SHARE_IMPOSSIBLE, NULL)
+                                   : fail(sharing, "made to share data");
     mf_source_open_fd(sharing->to.path, target->fd, &clone);
     if (compare(sharing->env, &clone, &sharing->to.source, &equal) != MF_OK)
         return sharing->env->error.status;
@@ -207,8 +205,8 @@ static enum mf_status share_clone(struct sharing *sharing)
 }
 
 /* The empty file that was made gives its temporary name to the link.  Then all
- * names are of one file, and an edit of one would change the others: nobody may
- * write to it. */
+ * names are of one file, and an edit of one would change the others: it is
+ * write-protected. */
 static enum mf_status commit_link(struct sharing *sharing)
 {
     const struct mf_temporary *temporary = &sharing->target.temporary;
@@ -257,6 +255,9 @@ static enum mf_status share(struct sharing *sharing)
         return end(sharing, MF_SHARE_SKIPPED, why);
     if (from->source.size != to->source.size)
         return end(sharing, MF_SHARE_DIFFERENT, NULL);
+    if (sharing->env->discards)
+        return mf_fail(sharing->env, MF_ERR_STOPPED, MF_NO_OFFSET,
+                       "nothing may be changed");
     if (mf_target_open(sharing->env, to->path, 0, true, &sharing->target) !=
         MF_OK)
         return sharing->env->error.status;
@@ -264,8 +265,7 @@ static enum mf_status share(struct sharing *sharing)
 }
 
 enum mf_status mf_file_share(struct mf_env *env, const char *from,
-                             const char *path, bool links,
-                             struct mf_share *out)
+                             const char *path, bool links, struct mf_share *out)
 {
     struct sharing sharing = { .env = env,
                                .from = NOT_OPENED,

@@ -103,8 +103,7 @@ static void compare(struct checking *checking, size_t index)
         scan_problem(scan, TROUBLE_INVALID, path, "%s", hashed->why);
     else
         scan_problem(scan, TROUBLE_DIGEST, path, "%s is %s, not %s",
-                     hashed->git ? "the name that git gives it"
-                                 : "its SHA-256",
+                     hashed->git ? "the name that git gives it" : "its SHA-256",
                      hex, file->hex);
 }
 
@@ -116,8 +115,8 @@ static bool check_digests(struct checking *checking)
 
     if (done) {
         choose(checking);
-        done = mf_files_hash(run->env, checking->hashed, checking->count) ==
-               MF_OK;
+        done =
+            mf_files_hash(run->env, checking->hashed, checking->count) == MF_OK;
     }
     for (size_t i = 0; done && i < checking->count; i++)
         compare(checking, i);

@@ -59,8 +59,8 @@ static void choose_sizes(struct table *table)
     size_t kept = 0;
 
     for (size_t i = 0, end; i < table->count; i = end) {
-        for (end = i + 1; end < table->count &&
-                          file[table->row[end]].size == file[table->row[i]].size;)
+        for (end = i + 1; end < table->count && file[table->row[end]].size ==
+                                                    file[table->row[i]].size;)
             end++;
         if (end == i + 1)
             continue;
@@ -81,9 +81,7 @@ static int compare_digests(const struct table *table, uint32_t a, uint32_t b)
     if (one->size != other->size)
         return one->size > other->size ? -1 : 1;
     if (one->status != MF_OK || other->status != MF_OK)
-        return one->status == other->status ? 0
-               : one->status == MF_OK       ? -1
-                                            : 1;
+        return one->status == other->status ? 0 : one->status == MF_OK ? -1 : 1;
     return memcmp(one->digest, other->digest, 32);
 }
 
@@ -174,7 +172,6 @@ bool equal_find(struct scan *scan, struct equal *out)
 void equal_release(struct run *run, struct equal *equal)
 {
     if (equal->at)
-        mf_env_resize(run->env, equal->at, equal->room * sizeof(*equal->at),
-                      0);
+        mf_env_resize(run->env, equal->at, equal->room * sizeof(*equal->at), 0);
     equal->at = NULL;
 }

@@ -21,36 +21,25 @@
 
 bool huggingface_usual(size_t index, char out[PATH_MAX])
 {
-    static const struct {
-        const char *variable, *below;
-    } rows[] = { { "HF_HUB_CACHE", "" },
-                 { "HF_HOME", "/hub" },
-                 { "XDG_CACHE_HOME", "/huggingface/hub" },
-                 { "HOME", "/.cache/huggingface/hub" } };
+    const struct scan_base bases[] = {
+        { getenv("HF_HUB_CACHE"), "" },
+        { getenv("HF_HOME"), "/hub" },
+        { getenv("XDG_CACHE_HOME"), "/huggingface/hub" },
+        { getenv("HOME"), "/.cache/huggingface/hub" },
+    };
 
-    /* The first that is set. */
-    for (size_t i = 0; index == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
-        const char *set = getenv(rows[i].variable);
+    return index == 0 &&
+           scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
+}
 
-        if (set && *set)
-            return snprintf(out, PATH_MAX, "%s%s", set, rows[i].below) <
-                   PATH_MAX;
-    }
-    return false;
+static bool is_repository(const char *name)
+{
+    return strncmp(name, PREFIX, strlen(PREFIX)) == 0;
 }
 
 bool huggingface_is(const char *folder)
 {
-    struct mf_entries entries;
-    const char *name;
-    bool found = false;
-
-    mf_entries_begin(&entries,
-                     open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    while (!found && (name = mf_entries_next(&entries)) != NULL)
-        found = strncmp(name, PREFIX, strlen(PREFIX)) == 0;
-    mf_entries_end(&entries);
-    return found;
+    return scan_has_name(folder, is_repository);
 }
 
 struct repository {
@@ -126,8 +115,7 @@ static void name_model(struct repository *repository, const char *revision,
     if (walk_join(refs, repository->path, "refs"))
         walk_folder(repository->scan->run, refs, take_ref, repository);
     if (*repository->ref)
-        snprintf(out, 2 * NAME_MAX, "%s@%s", repository->name,
-                 repository->ref);
+        snprintf(out, 2 * NAME_MAX, "%s@%s", repository->name, repository->ref);
     else
         snprintf(out, 2 * NAME_MAX, "%s@%.12s", repository->name, revision);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ollama.h"
+#include "cli/report.h"
 #include "cli/room.h"
 
 /* The last kind has the least to be recognized by. */
@@ -104,4 +105,31 @@ const struct store_places *store_places(const struct run *run)
             find(places, run);
     }
     return places;
+}
+
+/* ---- all stores ---- */
+
+bool scan_all(struct run *run, bool opens, struct scan *out)
+{
+    const struct store_places *places = store_places(run);
+
+    *out = (struct scan){ .run = run, .opens = opens };
+    if (!places) {
+        report_no_room(run);
+        return false;
+    }
+    if (places->unknown) {
+        report_input(run, places->unknown,
+                     "no folder with a layout that is known, nor one of "
+                     "huggingface, ollama, llama.cpp and lmstudio");
+        return false;
+    }
+    for (; out->place < places->count && !out->failed; out->place++) {
+        const struct store_place *place = &places->at[out->place];
+
+        place->kind->scan(out, place->path);
+    }
+    if (out->failed)
+        report_failure(run, NULL);
+    return !out->failed;
 }

@@ -224,12 +224,12 @@ const struct command command_store_list = {
     .operands_max = SIZE_MAX,
     .summary = "list the models that other programs keep on this machine",
     .about = "Lists models in the caches of huggingface_hub, Ollama, llama.cpp "
-             "and LM Studio, with format, type, size and what of it several "
+             "and LM Studio, with format, type, size and the part that several "
              "models share; then half-fetched files. Only headers are read. A "
              "STORE is a folder, or one of huggingface, ollama, llama.cpp and "
              "lmstudio; without any, all that exist. See docs/stores.md.\n",
     .examples = "modelfile store list\n"
                 "modelfile store list ollama\n"
-                "modelfile store list --json /data/hub\n",
+                "modelfile store list --json huggingface\n",
     .execute = list,
 };

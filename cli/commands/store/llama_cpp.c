@@ -7,7 +7,6 @@
  *     X.downloadInProgress            half-fetched
  *     X.etag, X.json                  of the server
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,35 +18,25 @@
 
 bool llama_cpp_usual(size_t index, char out[PATH_MAX])
 {
-    static const struct {
-        const char *variable, *below;
-    } rows[] = { { "LLAMA_CACHE", "" },
-                 { "XDG_CACHE_HOME", "/llama.cpp" },
-                 { "HOME", "/.cache/llama.cpp" } };
+    const struct scan_base bases[] = {
+        { getenv("LLAMA_CACHE"), "" },
+        { getenv("XDG_CACHE_HOME"), "/llama.cpp" },
+        { getenv("HOME"), "/.cache/llama.cpp" },
+    };
 
-    for (size_t i = 0; index == 0 && i < sizeof(rows) / sizeof(*rows); i++) {
-        const char *set = getenv(rows[i].variable);
+    return index == 0 &&
+           scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
+}
 
-        if (set && *set)
-            return snprintf(out, PATH_MAX, "%s%s", set, rows[i].below) <
-                   PATH_MAX;
-    }
-    return false;
+static bool is_model_or_manifest(const char *name)
+{
+    return scan_ends(name, ".gguf") ||
+           strncmp(name, MANIFEST, strlen(MANIFEST)) == 0;
 }
 
 bool llama_cpp_is(const char *folder)
 {
-    struct mf_entries entries;
-    const char *name;
-    bool found = false;
-
-    mf_entries_begin(&entries,
-                     open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    while (!found && (name = mf_entries_next(&entries)) != NULL)
-        found = scan_ends(name, ".gguf") ||
-                strncmp(name, MANIFEST, strlen(MANIFEST)) == 0;
-    mf_entries_end(&entries);
-    return found;
+    return scan_has_name(folder, is_model_or_manifest);
 }
 
 /* ---- manifests ---- */
@@ -88,8 +77,8 @@ static void cached_name(const char *manifest, const char *file, char *out,
     int size = (int)strcspn(manifest, "=");
     const char *name = manifest + size + (manifest[size] != 0);
 
-    snprintf(out, room, "%.*s_%.*s_%s", size, manifest,
-             (int)strcspn(name, "="), name, file);
+    snprintf(out, room, "%.*s_%.*s_%s", size, manifest, (int)strcspn(name, "="),
+             name, file);
     for (char *at = out; *at; at++)
         *at = *at == '/' ? '_' : *at;
 }

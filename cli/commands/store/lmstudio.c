@@ -2,7 +2,7 @@
  *
  * lmstudio.c - the folder of LM Studio
  *
- *     PUBLISHER/REPOSITORY/FILE    any files, often links to those of others
+ *     PUBLISHER/REPOSITORY/FILE    any files, often links to other caches
  *     X.part                       half-fetched
  */
 #include <fcntl.h>

@@ -18,7 +18,7 @@ static struct {
 
 static const struct option table[] = {
     OPTION_FLAG("--hard-links", options.links,
-                "make equal files one file, which nobody may write to"),
+                "make equal files one file, which is write-protected"),
     OPTION_FLAG("--dry-run", shared_options.dry_run,
                 "show what would be shared"),
     OPTIONS_WORK,
@@ -181,7 +181,7 @@ const struct command command_store_reclaim = {
     .about = "Equal files share their data on the disk, by reflinks, which "
              "Btrfs and XFS have: each stays a file of its own, with its mode, "
              "owner and times. All bytes are compared before. Where a file "
-             "system has no reflinks nothing is done, and that is no error; "
+             "system has no reflinks nothing is done, with exit code 0; "
              "--hard-links makes equal files one file, with mode 0444. Files "
              "of other users, and those with several names, stay as they are. "
              "A stop at any moment leaves every file whole.\n",
@@ -191,4 +191,5 @@ const struct command command_store_reclaim = {
     .options = table,
     .execute = reclaim,
     .writes = writes,
+    .once = true,
 };

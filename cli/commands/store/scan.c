@@ -4,18 +4,42 @@
  */
 #include "cli/commands/store/store.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "cli/report.h"
 
 bool scan_ends(const char *text, const char *suffix)
 {
     size_t size = strlen(text), end = strlen(suffix);
 
     return size > end && strcmp(text + size - end, suffix) == 0;
+}
+
+/* ---- names ---- */
+
+bool scan_first_base(const struct scan_base *base, size_t count,
+                     char out[PATH_MAX])
+{
+    for (size_t i = 0; i < count; i++)
+        if (base[i].set && *base[i].set)
+            return snprintf(out, PATH_MAX, "%s%s", base[i].set, base[i].below) <
+                   PATH_MAX;
+    return false;
+}
+
+bool scan_has_name(const char *folder, bool (*passes)(const char *name))
+{
+    struct mf_entries entries;
+    const char *name;
+    bool found = false;
+
+    mf_entries_begin(&entries,
+                     open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    while (!found && (name = mf_entries_next(&entries)) != NULL)
+        found = passes(name);
+    mf_entries_end(&entries);
+    return found;
 }
 
 /* ---- tables ---- */
@@ -77,8 +101,7 @@ void scan_file(struct scan *scan, const struct walk_entry *entry,
 void scan_partial(struct scan *scan, const struct walk_entry *entry)
 {
     add_file(scan, entry, NULL, true);
-    scan_problem(scan, TROUBLE_PARTIAL, entry->path,
-                 "half-fetched: %s so far",
+    scan_problem(scan, TROUBLE_PARTIAL, entry->path, "half-fetched: %s so far",
                  size_text((uint64_t)entry->status.st_size).at);
 }
 
@@ -225,33 +248,6 @@ void scan_folder_models(struct scan *scan, const char *name, const char *folder,
 
     if (scan->opens)
         go_below(&below, folder, false);
-}
-
-/* ---- all stores ---- */
-
-bool scan_all(struct run *run, bool opens, struct scan *out)
-{
-    const struct store_places *places = store_places(run);
-
-    *out = (struct scan){ .run = run, .opens = opens };
-    if (!places) {
-        report_no_room(run);
-        return false;
-    }
-    if (places->unknown) {
-        report_input(run, places->unknown,
-                     "no folder with a layout that is known, nor one of "
-                     "huggingface, ollama, llama.cpp and lmstudio");
-        return false;
-    }
-    for (; out->place < places->count && !out->failed; out->place++) {
-        const struct store_place *place = &places->at[out->place];
-
-        place->kind->scan(out, place->path);
-    }
-    if (out->failed)
-        report_failure(run, NULL);
-    return !out->failed;
 }
 
 void scan_release(struct scan *scan)

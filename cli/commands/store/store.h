@@ -113,8 +113,6 @@ static inline size_t scan_problem_count(const struct scan *scan)
 
 /* ---- scan.c ---- */
 
-/* Reads all stores that were chosen; false after a report. */
-bool scan_all(struct run *run, bool opens, struct scan *out);
 void scan_release(struct scan *scan);
 
 /* For the files of layouts: a regular file.  hex: what its SHA-256 or the name
@@ -143,6 +141,18 @@ void scan_folder_models(struct scan *scan, const char *name, const char *folder,
  */
 size_t scan_show_name(const struct scan *scan, const struct store_model *model);
 
+/* Where a program looks for its folder: below the value of a variable. */
+struct scan_base {
+    const char *set, *below; /* set: NULL or "": the next one */
+};
+
+/* The path of the first that is set; false if none is, or it is too long. */
+bool scan_first_base(const struct scan_base *base, size_t count,
+                     char out[PATH_MAX]);
+
+/* Whether a name in the folder passes. */
+bool scan_has_name(const char *folder, bool (*passes)(const char *name));
+
 /* Whether the text ends with that suffix and is longer. */
 bool scan_ends(const char *text, const char *suffix);
 
@@ -163,10 +173,13 @@ extern const struct store_kind store_kinds[];
  * are found once, before the sandbox closes. */
 struct store_places {
     size_t count;
-    const char *unknown; /* an operand that is no store, or NULL */
+    const char *unknown; /* an operand that is not a store, or NULL */
     struct store_place at[PLACES_MAX];
 };
 const struct store_places *store_places(const struct run *run);
+
+/* Reads all stores that were chosen; false after a report. */
+bool scan_all(struct run *run, bool opens, struct scan *out);
 
 /* ---- the layouts ---- */
 

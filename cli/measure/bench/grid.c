@@ -339,7 +339,8 @@ static bool quantize(struct run *run, const char *mix, const char *path,
     if (!env)
         return false;
     bench_folder_env(env);
-    status = mf_model_open(env, inputs_model_path(run, run->operand[0]), NULL, &model);
+    status = mf_model_open(env, inputs_model_path(run, run->operand[0]), NULL,
+                           &model);
     if (status == MF_OK) {
         status = bench_write_measured(model, path, mix, result);
         mf_model_close(model);
