@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/nearest.h"
+#include "cli/ollama.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 
@@ -111,7 +112,8 @@ static bool file_exists(const char *path)
 {
     struct stat status;
 
-    return strcmp(path, "-") == 0 || stat(path, &status) == 0;
+    return strcmp(path, "-") == 0 || stat(path, &status) == 0 ||
+           ollama_is_name(path);
 }
 
 /* ---- mistyped words ---- */

@@ -16,12 +16,19 @@
 #include "cli/answer.h"
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
+#include "cli/ollama.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 
 const char *inputs_path(const char *operand)
 {
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
+}
+
+const char *inputs_model_path(struct run *run, const char *operand)
+{
+    return ollama_is_name(operand) ? ollama_path(run, operand)
+                                   : inputs_path(operand);
 }
 
 bool inputs_is_folder(const char *path)
@@ -219,14 +226,16 @@ static enum mf_status try_open(struct run *run, const char *path,
         .allow_missing = run->options->allow_missing,
         .bare = run->may_be_bare,
     };
+    const char *name = inputs_model_path(run, path);
     enum mf_status status =
-        remote_is_url(path)
-            ? remote_open(run, path, &options, out)
-            : mf_model_open(run->env, inputs_path(path), &options, out);
+        remote_is_url(path) ? remote_open(run, path, &options, out)
+                            : mf_model_open(run->env, name, &options, out);
 
     if (status == MF_OK) {
         run->size += mf_model_info(*out)->file_size;
         record_model(*out);
+    } else if (ollama_is_name(path)) {
+        report_remark(run, name, "is what Ollama's name leads to");
     }
     return status;
 }
@@ -317,6 +326,10 @@ bool inputs_editable(struct run *run, const char *operand)
 {
     if (strcmp(operand, "-") == 0)
         report_usage(run, "cannot edit standard input: name the file");
+    else if (ollama_is_name(operand))
+        report_usage(run, "cannot edit a model of Ollama, whose files are "
+                          "named by their digest: copy it with 'modelfile "
+                          "convert'");
     else if (inputs_is_folder(operand))
         report_usage(run, "cannot edit folder '%.200s': name the file",
                      operand);

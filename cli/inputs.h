@@ -11,6 +11,9 @@
  */
 const char *inputs_path(const char *operand);
 
+/* The same for a model, which "ollama:NAME" may name. */
+const char *inputs_model_path(struct run *run, const char *operand);
+
 bool inputs_is_folder(const char *path);
 
 typedef void inputs_show(struct run *run, const char *path,

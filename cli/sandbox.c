@@ -249,6 +249,12 @@ void sandbox_allow_reading(struct sandbox *sandbox, const char *path)
         allow(sandbox, path, S_ISDIR(status.st_mode) ? RIGHTS_READ : READ_FILE);
 }
 
+void sandbox_allow_links(struct sandbox *sandbox, const char *path)
+{
+    if (sandbox->rules >= 0)
+        allow(sandbox, path, RIGHTS_NAMES | REFER);
+}
+
 static bool enter_landlock(const struct sandbox *sandbox)
 {
     return sandbox->rules >= 0 &&
@@ -457,6 +463,12 @@ void sandbox_allow_file(struct sandbox *sandbox, const char *path)
 }
 
 void sandbox_allow_folder(struct sandbox *sandbox, const char *path)
+{
+    (void)sandbox;
+    (void)path;
+}
+
+void sandbox_allow_links(struct sandbox *sandbox, const char *path)
 {
     (void)sandbox;
     (void)path;

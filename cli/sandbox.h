@@ -42,6 +42,10 @@ void sandbox_allow_file(struct sandbox *sandbox, const char *path);
 /* Allows making, writing and removing files and folders in a folder. */
 void sandbox_allow_folder(struct sandbox *sandbox, const char *path);
 
+/* Allows making, writing, linking and removing files in a folder and those
+ * below it. */
+void sandbox_allow_links(struct sandbox *sandbox, const char *path);
+
 /* Call it before any thread is started: only this thread and those that it
  * starts are restricted. */
 void sandbox_enter(struct sandbox *sandbox);

@@ -1445,7 +1445,8 @@ struct mf_edit_options {
     size_t size;      /* of this struct: see above */
     uint64_t reserve; /* if the file is rewritten: free bytes in its header */
     bool dry_run;     /* fill in the result, but change nothing */
-    bool force;       /* also make an edit that adds errors */
+    bool force;       /* also make an edit that adds errors, or changes a file
+                         under several names (hard links) */
 };
 
 struct mf_edit_result {

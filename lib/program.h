@@ -229,6 +229,64 @@ struct stat;
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
 #endif
 
+/* ---- Files that are not models ------------------------------------------- */
+
+/* Calls found for every string and number of a JSON file of at most `most`
+ * bytes, with its path, as in "layers.0.digest"; a number has its digits.  The
+ * outermost value must be an object.  Strings above 512 bytes are left out. */
+enum mf_status mf_json_file_read(struct mf_env *env, const char *path,
+                                 uint64_t most,
+                                 void (*found)(void *user, const char *path,
+                                               struct mf_str value),
+                                 void *user);
+
+/* One of several files. */
+struct mf_hashed_file {
+    const char *path;
+    uint64_t size; /* for the progress */
+    bool git;      /* the name that git gives the file (SHA-1), else SHA-256 */
+    uint8_t digest[MF_DIGEST_MAX];
+    enum mf_status status; /* other than MF_OK: there is no digest */
+    char why[128];
+};
+
+/* Digests of all bytes of files, on the env's threads.  A file that cannot be
+ * read is no failure of the call. */
+enum mf_status mf_files_hash(struct mf_env *env, struct mf_hashed_file *files,
+                             size_t count);
+
+enum mf_share_end {
+    MF_SHARE_DONE,
+    MF_SHARE_ALREADY,    /* their data was in one place before */
+    MF_SHARE_DIFFERENT,  /* they are not equal */
+    MF_SHARE_IMPOSSIBLE, /* the file system has no reflinks, or they are on two
+                            file systems */
+    MF_SHARE_SKIPPED     /* see why */
+};
+
+struct mf_share {
+    enum mf_share_end end;
+    const char *why; /* "it belongs to another user" */
+};
+
+/* Replaces the file at path by one that shares the data of the file `from`, if
+ * all their bytes are equal: by a clone, which keeps its mode, owner and times,
+ * or with links by a hard link, and then both are write-protected.  Whenever
+ * the process ends, both names lead to whole files. */
+enum mf_status mf_file_share(struct mf_env *env, const char *from,
+                             const char *path, bool links,
+                             struct mf_share *out);
+
+/* Whether two files of one size share all their data, as far as the system says
+ * so. */
+bool mf_file_shares(const char *a, const char *b);
+
+/* Sorts row numbers of a table without memory; before: row a comes before row
+ * b. */
+void mf_sort(uint32_t *row, size_t count,
+             bool (*before)(const void *table, uint32_t a, uint32_t b),
+             const void *table);
+
 /* ---- What is not read ---------------------------------------------------- */
 
 /* MF_ERR_UNSUPPORTED if the model has anything for mf_missing_at, unless it was

@@ -47,7 +47,8 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     struct mf_detection found;
 
     (void)shards;
-    if (mf_file_detect(run->env, inputs_path(path), &found) != MF_OK) {
+    if (mf_file_detect(run->env, inputs_model_path(run, path), &found) !=
+        MF_OK) {
         report_failure(run, path);
         return;
     }

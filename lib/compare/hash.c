@@ -19,7 +19,6 @@
 
 #include <string.h>
 
-#include "lib/base/parallel.h"
 #include "lib/base/timings.h"
 #include "lib/compare/compare.h"
 #include "lib/io/digest.h"
@@ -74,9 +73,9 @@ static void digest_bytes(struct mf_env *env, struct mf_digest *digest,
     mf_timed_end(env, timed);
 }
 
-static enum mf_status add_bytes(struct mf_worker *worker,
-                                const struct mf_source *source,
-                                struct mf_span span, struct mf_digest *digest)
+enum mf_status mf_hash_add(struct mf_worker *worker,
+                           const struct mf_source *source, struct mf_span span,
+                           struct mf_digest *digest)
 {
     while (span.size > 0) {
         uint8_t *bytes = mf_worker_room(worker, span.offset);
@@ -118,8 +117,8 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
 
     mf_worker_at(worker, record->name);
     mf_digest_restart(digest);
-    if (add_bytes(worker, &hash->model->file[record->shard].source, span,
-                  digest) != MF_OK ||
+    if (mf_hash_add(worker, &hash->model->file[record->shard].source, span,
+                    digest) != MF_OK ||
         mf_hash_finish(&worker->env, digest, out) != MF_OK)
         return worker->env.error.status;
     if (hash->kind == MF_CRC32)
@@ -238,8 +237,8 @@ static enum mf_status hash_all(struct mf_worker *worker, void *context,
         const struct mf_record *record = &model->index.tensor[i];
         struct mf_span span = { mf_record_data(model, record), record->size };
 
-        if (add_bytes(worker, &model->file[record->shard].source, span,
-                      hash->digest[0]) != MF_OK)
+        if (mf_hash_add(worker, &model->file[record->shard].source, span,
+                        hash->digest[0]) != MF_OK)
             return worker->env.error.status;
     }
     return mf_hash_finish(&worker->env, hash->digest[0], hash->digests);
@@ -254,8 +253,8 @@ static enum mf_status hash_source(struct mf_worker *worker, void *context,
     uint8_t out[MF_DIGEST_MAX];
 
     mf_digest_restart(digest);
-    if (add_bytes(worker, source, (struct mf_span){ 0, source->size },
-                  digest) != MF_OK ||
+    if (mf_hash_add(worker, source, (struct mf_span){ 0, source->size },
+                    digest) != MF_OK ||
         mf_source_unchanged(&worker->env, source) != MF_OK ||
         mf_hash_finish(&worker->env, digest, out) != MF_OK)
         return worker->env.error.status;

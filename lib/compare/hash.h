@@ -11,6 +11,7 @@
 #ifndef MF_LIB_HASH_H
 #define MF_LIB_HASH_H
 
+#include "lib/base/parallel.h"
 #include "lib/io/digest.h"
 #include "lib/model/model.h"
 
@@ -30,6 +31,11 @@ enum mf_status mf_hash_sources(struct mf_env *env,
                                const struct mf_source *const *source,
                                size_t count, enum mf_digest_kind kind,
                                uint8_t *digests);
+
+/* Adds bytes of a file to a digest, and reports them as done. */
+enum mf_status mf_hash_add(struct mf_worker *worker,
+                           const struct mf_source *source, struct mf_span span,
+                           struct mf_digest *digest);
 
 /* Clears the env's error; fails where the kind is unknown. */
 enum mf_status mf_hash_begin(struct mf_env *env, enum mf_digest_kind kind);

@@ -43,6 +43,7 @@
 #if defined(__APPLE__)
 #define st_mtim st_mtimespec
 #define st_ctim st_ctimespec
+#define st_atim st_atimespec
 #endif
 #endif
 #endif
@@ -103,6 +104,21 @@ void mf_system_write_back(int fd);
  * it cannot. */
 size_t mf_system_copy(int from, uint64_t at, int to, uint64_t to_at,
                       size_t size);
+
+/* Makes an empty file share the data of another one, until either is written
+ * to.  EOPNOTSUPP, ENOTTY, EINVAL, ENOSYS or EXDEV where that cannot be. */
+bool mf_system_clone(int from, int to);
+
+/* Whether all data of two files of one size is in one place of the disk; false
+ * where the system does not say so. */
+bool mf_system_is_clone(int a, int b);
+
+/* Gives a file one more name, in an open folder; a symbolic link is not
+ * followed. */
+bool mf_system_link(const char *path, int folder, const char *name);
+
+/* Sets when the file was read and written last to what `old` says. */
+bool mf_system_set_times(int fd, const struct stat *old);
 
 /* Access lists, labels and the like, as far as this process may set them. */
 void mf_system_copy_attributes(int from, int to);

@@ -44,6 +44,21 @@ int mf_system_open_and_unlink(const char *folder)
     return fd;
 }
 
+bool mf_system_link(const char *path, int folder, const char *name)
+{
+    int result;
+
+    MF_AGAIN(result, linkat(AT_FDCWD, path, folder, name, 0));
+    return result == 0;
+}
+
+bool mf_system_set_times(int fd, const struct stat *old)
+{
+    const struct timespec times[] = { old->st_atim, old->st_mtim };
+
+    return futimens(fd, times) == 0;
+}
+
 bool mf_system_lock(int fd)
 {
     int result;
@@ -163,6 +178,19 @@ bool mf_system_exchange(int folder, const char *a, const char *b)
     return false;
 }
 
+bool mf_system_clone(int from, int to)
+{
+    (void)from, (void)to;
+    errno = ENOSYS;
+    return false;
+}
+
+bool mf_system_is_clone(int a, int b)
+{
+    (void)a, (void)b;
+    return false;
+}
+
 void mf_system_write_back(int fd)
 {
     (void)fd;
@@ -197,6 +225,19 @@ void mf_system_drop_access_list(int fd)
 /* ---- WASI and Windows ---- */
 
 #if defined(MF_SYSTEM_WASI) || defined(MF_SYSTEM_WINDOWS)
+
+bool mf_system_link(const char *path, int folder, const char *name)
+{
+    (void)path, (void)folder, (void)name;
+    errno = ENOSYS;
+    return false;
+}
+
+bool mf_system_set_times(int fd, const struct stat *old)
+{
+    (void)fd, (void)old;
+    return true;
+}
 
 void mf_system_wait_writable(int fd)
 {

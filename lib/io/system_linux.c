@@ -10,8 +10,11 @@
 
 #include <dirent.h> /* getdents64 */
 #include <errno.h>
-#include <stdio.h> /* renameat2 */
+#include <linux/fiemap.h>
+#include <linux/fs.h> /* FICLONE, FS_IOC_FIEMAP */
+#include <stdio.h>    /* renameat2 */
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/xattr.h>
 
 #include "lib/io/path.h"
@@ -137,6 +140,74 @@ size_t mf_system_copy(int from, uint64_t at, int to, uint64_t to_at,
 
     MF_AGAIN(moved, copy_file_range(from, &in, to, &out, size, 0));
     return moved > 0 ? (size_t)moved : 0;
+}
+
+bool mf_system_clone(int from, int to)
+{
+    int result;
+
+    MF_AGAIN(result, ioctl(to, FICLONE, from));
+    return result == 0;
+}
+
+/* Part of the list of a file's extents. */
+#define EXTENTS 32
+union extents {
+    struct fiemap list;
+    uint8_t
+        room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)];
+};
+
+/* No place of the disk is known of these, or none that is theirs alone. */
+#define PLACELESS                                                              \
+    (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |                          \
+     FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL)
+
+static bool read_extents(int fd, uint64_t from, union extents *out)
+{
+    int result;
+
+    memset(out, 0, sizeof(*out));
+    out->list.fm_start = from;
+    out->list.fm_length = UINT64_MAX - from;
+    out->list.fm_flags = FIEMAP_FLAG_SYNC;
+    out->list.fm_extent_count = EXTENTS;
+    MF_AGAIN(result, ioctl(fd, FS_IOC_FIEMAP, &out->list));
+    return result == 0 && out->list.fm_mapped_extents > 0 &&
+           out->list.fm_mapped_extents <= EXTENTS;
+}
+
+static bool same_extents(const struct fiemap *a, const struct fiemap *b)
+{
+    bool same = a->fm_mapped_extents == b->fm_mapped_extents;
+
+    for (uint32_t i = 0; same && i < a->fm_mapped_extents; i++) {
+        const struct fiemap_extent *one = &a->fm_extents[i];
+        const struct fiemap_extent *other = &b->fm_extents[i];
+
+        same = !((one->fe_flags | other->fe_flags) & PLACELESS) &&
+               one->fe_logical == other->fe_logical &&
+               one->fe_length == other->fe_length &&
+               one->fe_physical == other->fe_physical;
+    }
+    return same;
+}
+
+/* Extents that are equal but were cut elsewhere count as different. */
+bool mf_system_is_clone(int a, int b)
+{
+    union extents of_a, of_b;
+    const struct fiemap_extent *last;
+    uint64_t from = 0;
+
+    do {
+        if (!read_extents(a, from, &of_a) || !read_extents(b, from, &of_b) ||
+            !same_extents(&of_a.list, &of_b.list))
+            return false;
+        last = &of_a.list.fm_extents[of_a.list.fm_mapped_extents - 1];
+        from = last->fe_logical + last->fe_length;
+    } while (!(last->fe_flags & FIEMAP_EXTENT_LAST) && from > last->fe_logical);
+    return last->fe_flags & FIEMAP_EXTENT_LAST;
 }
 
 /* Access lists and security labels are extended attributes.  One that we may

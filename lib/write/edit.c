@@ -214,6 +214,19 @@ static enum mf_status fill(void *user, size_t patch, mf_journal_put *put,
     return write_header(edit, put_part);
 }
 
+/* Caches share equal files by hard links: an edit of one would change the
+ * others. */
+static enum mf_status refuse_links(const struct edit *edit,
+                                   const struct mf_lock *lock, bool force)
+{
+    if (force || edit->change.count == 0 || lock->status.st_nlink < 2)
+        return MF_OK;
+    return mf_decline(edit->env, MF_REASON_EDIT_LINKS, MF_NO_OFFSET,
+                      "the file has %" PRIu64 " names (hard links), and an "
+                      "edit in place would change it under all of them",
+                      (uint64_t)lock->status.st_nlink);
+}
+
 static enum mf_status edit_in_place(struct edit *edit,
                                     const struct mf_lock *lock, bool dry_run,
                                     struct mf_edit_result *out)
@@ -346,7 +359,8 @@ static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
         return edit->env->error.status;
     fits = fits && mf_journal_possible(lock, &edit->change);
     if (plan(edit, fits, options->reserve) != MF_OK ||
-        mf_preview_check(&edit->draft, edit->model, options->force) != MF_OK)
+        mf_preview_check(&edit->draft, edit->model, options->force) != MF_OK ||
+        (fits && refuse_links(edit, lock, options->force) != MF_OK))
         return edit->env->error.status;
     return fits ? edit_in_place(edit, lock, options->dry_run, out)
                 : rewrite(edit, lock, edits, count, options, out);

@@ -338,6 +338,9 @@ example() { # NUMBER
     (
         cd "$dir/work" || exit
         prepare "$text"
+        # No example may find, and change, the caches of who runs the tests.
+        export HOME="$PWD" HF_HUB_CACHE="$PWD/none" LLAMA_CACHE="$PWD/none" \
+            OLLAMA_MODELS="$PWD/none"
         PATH=$dir/path:$PATH sh "$dir/examples/$1.sh"
     ) >"$dir/said" 2>&1 </dev/null
     [ -s "$dir/codes" ] && case $text in

@@ -344,8 +344,8 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
     (void)shards;
     if (!find_entries(&check))
         return;
-    if (mf_file_hash(run->env, inputs_path(path), wanted.kind.kind, digest) !=
-        MF_OK) {
+    if (mf_file_hash(run->env, inputs_model_path(run, path), wanted.kind.kind,
+                     digest) != MF_OK) {
         report_failure(run, path);
         return;
     }

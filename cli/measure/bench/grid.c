@@ -339,7 +339,8 @@ static bool quantize(struct run *run, const char *mix, const char *path,
     if (!env)
         return false;
     bench_folder_env(env);
-    status = mf_model_open(env, inputs_path(run->operand[0]), NULL, &model);
+    status = mf_model_open(env, inputs_model_path(run, run->operand[0]), NULL,
+                           &model);
     if (status == MF_OK) {
         status = bench_write_measured(model, path, mix, result);
         mf_model_close(model);
@@ -417,7 +418,7 @@ static void do_all(struct run *run, const char *path, uint64_t file_size,
                    double *times)
 {
     const struct text_list *mixes = &bench_options.mixes;
-    bool begun = do_setting(run, inputs_path(run->operand[0]), NULL,
+    bool begun = do_setting(run, inputs_model_path(run, run->operand[0]), NULL,
                             grid.threads[0], file_size, 0, times);
 
     for (size_t i = 0; begun && i < mixes->count && progress_signal() == 0; i++)

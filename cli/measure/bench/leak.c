@@ -188,7 +188,7 @@ static void fail_round(struct run *run, const struct place *place)
 
 static bool do_rounds(struct run *run, struct place *place, struct leak *leak)
 {
-    const char *in = inputs_path(run->operand[0]);
+    const char *in = inputs_model_path(run, run->operand[0]);
 
     while (mf_watch_begin(leak->watch)) {
         if (progress_signal() != 0)

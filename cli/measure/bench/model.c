@@ -97,7 +97,8 @@ static double time_one(struct run *run, const struct operation *operation,
     bench_folder_env(env);
     mf_env_heap(env, &before);
     start = bench_now();
-    if (operate(operation, env, inputs_path(run->operand[0]), out) == MF_OK)
+    if (operate(operation, env, inputs_model_path(run, run->operand[0]), out) ==
+        MF_OK)
         elapsed = (double)(bench_now() - start);
     else
         report_operation(run, env, operation);

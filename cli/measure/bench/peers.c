@@ -246,7 +246,7 @@ static void compare_quantize(struct run *run, const char *peer, const char *mix,
                              const struct bench_folder *folder, double *times,
                              size_t room)
 {
-    const char *model = inputs_path(run->operand[0]);
+    const char *model = inputs_model_path(run, run->operand[0]);
     const char *matrix = bench_options.imatrix;
     char threads[24] = "";
     struct program ours = { "modelfile",
@@ -277,7 +277,7 @@ static void compare_quantize(struct run *run, const char *peer, const char *mix,
 static void compare_show(struct run *run, const char *peer, double *times,
                          size_t room)
 {
-    const char *model = inputs_path(run->operand[0]);
+    const char *model = inputs_model_path(run, run->operand[0]);
     struct program ours = { "modelfile",
                             { "/proc/self/exe", "tensors", "info", "--quiet",
                               model },

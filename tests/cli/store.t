@@ -1,0 +1,469 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# store.t - caches of models: listing, checking, finding and sharing equal files
+#
+# The stores are made here, as the programs that own them lay them out.  Digests
+# come from sha256sum and git.  Reflinks need a file system that has them: as
+# root, one is made and mounted where mkfs.btrfs or mkfs.xfs is installed.
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+. tests/lib-run.sh
+
+model=$fixtures/good-llama.gguf
+other=$fixtures/good-base.gguf
+cd "$dir" || exit 1
+mkdir home
+export HOME="$dir/home"
+unset HF_HUB_CACHE HF_HOME XDG_CACHE_HOME OLLAMA_MODELS LLAMA_CACHE
+
+sha() {
+    sha256sum "$1" | cut -d ' ' -f 1
+}
+
+# ---- four stores
+
+revision=0123456789abcdef0123456789abcdef01234567
+digest=$(sha "$model")
+size=$(($(wc -c <"$model")))
+echo '{"a": 1}' >config
+config=$(sha config)
+
+# manifest DIGEST SIZE: of a model and a configuration.
+manifest() {
+    cat <<JSON
+{"schemaVersion": 2,
+ "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+ "config": {"mediaType": "application/vnd.docker.container.image.v1+json",
+            "digest": "sha256:$config", "size": 9},
+ "layers": [{"mediaType": "application/vnd.ollama.image.model",
+             "digest": "$1", "size": $2}]}
+JSON
+}
+
+# Below $1.
+make_ollama() {
+    mkdir -p "$1/blobs" "$1/manifests/registry.ollama.ai/library/tiny" \
+        "$1/manifests/hf.co/me/tiny-GGUF"
+    cp "$model" "$1/blobs/sha256-$digest"
+    cp config "$1/blobs/sha256-$config"
+    manifest "sha256:$digest" "$size" \
+        >"$1/manifests/registry.ollama.ai/library/tiny/latest"
+    manifest "sha256:$digest" "$size" >"$1/manifests/hf.co/me/tiny-GGUF/Q8_0"
+}
+
+# The name that git gives a file, by sha1sum.
+git_name() {
+    { printf 'blob %s\0' $(($(wc -c <"$1"))); cat "$1"; } | sha1sum |
+        cut -d ' ' -f 1
+}
+
+make_hub() {
+    hub_at=$1/models--me--tiny
+    mkdir -p "$hub_at/blobs" "$hub_at/refs" "$hub_at/snapshots/$revision/q8"
+    cp "$model" "$hub_at/blobs/$digest"
+    cp config "$hub_at/blobs/$(git_name config)"
+    printf %s $revision >"$hub_at/refs/main"
+    ln -s "../../blobs/$(git_name config)" "$hub_at/snapshots/$revision/config.json"
+    ln -s "../../../blobs/$digest" "$hub_at/snapshots/$revision/q8/tiny.gguf"
+}
+
+make_llama() {
+    mkdir -p "$1"
+    cp "$model" "$1/me_tiny-GGUF_tiny.gguf"
+    cat >"$1/manifest=me=tiny-GGUF=latest.json" <<JSON
+{"ggufFile": {"rfilename": "tiny.gguf", "size": $size,
+              "lfs": {"sha256": "$digest", "size": $size}}}
+JSON
+}
+
+make_lmstudio() {
+    mkdir -p "$1/me/tiny-GGUF"
+    cp "$model" "$1/me/tiny-GGUF/tiny.gguf"
+}
+
+make_all() {
+    rm -rf ol hub llama lms
+    make_ollama ol && make_hub hub && make_llama llama &&
+        make_lmstudio lms
+}
+
+# ---- list
+
+make_all
+# lists TEXT...: each is in the list of all four.
+lists() {
+    ends 0 store list ol hub llama lms || return
+    for text in "$@"; do
+        grep -qF -- "$text" out && continue
+        echo "not listed: $text"
+        cat out
+        return 1
+    done
+}
+check "models are listed with names, type and size" lists \
+    "  hf.co/me/tiny-GGUF:Q8_0 " "  tiny:latest " "  me/tiny@main/q8/tiny.gguf " \
+    "  me_tiny-GGUF_tiny.gguf " "  me/tiny-GGUF/tiny.gguf " "Q8_0" "23.7 KiB"
+check "what several models share is counted once" lists \
+    "5 models, 94.9 KiB, of which several models share 23.7 KiB"
+headers_only() {
+    cp -r lms large && truncate -s 300M large/me/tiny-GGUF/tiny.gguf &&
+        expect 0 "300.0 MiB" store list large &&
+        ends 0 store list large && ! grep -qE 'read [0-9.]+ MiB of' err
+}
+check "only headers are read" headers_only
+json() {
+    ends 0 store list --json ol hub &&
+        python3 -c 'import json, sys
+d = json.load(open("out"))
+names = [m["name"] for m in d["models"]]
+assert names == ["hf.co/me/tiny-GGUF:Q8_0", "tiny:latest", "me/tiny@main"], names
+assert d["models"][1]["type"] == "Q8_0" and d["models"][1]["shared_bytes"] > 20000
+assert d["models"][2]["file"] == "q8/tiny.gguf" and not d["partial"]'
+}
+check "in JSON, too" json
+
+usual() {
+    mkdir -p home/.cache/huggingface home/.ollama home/.lmstudio home/.cache &&
+        cp -r hub home/.cache/huggingface/hub && cp -r llama home/.cache/llama.cpp &&
+        cp -r ol home/.ollama/models && cp -r lms home/.lmstudio/models &&
+        expect 0 "5 models" store list &&
+        HF_HOME=$dir/none OLLAMA_MODELS=$dir/none LLAMA_CACHE=$dir/none \
+            expect 0 "1 model," store list &&
+        HF_HUB_CACHE=$dir/hub expect 0 "$dir/hub" store list huggingface &&
+        expect 0 "2 models" store list ollama
+}
+check "without a STORE all places that programs use are read" usual
+check "a kind of store that is not there is empty" \
+    env LLAMA_CACHE="$dir/none" "$modelfile" store list --quiet llama.cpp
+mkdir nothing
+check "a folder without a layout is refused" \
+    expect 3 "no folder with a layout that is known" store list nothing
+
+# ---- check
+
+all_right() {
+    expect 0 "6 files, 5 digests checked, no problem" \
+        store check ol hub llama lms
+}
+make_all
+check "stores as they should be have no problem" all_right
+
+# finds CODE TEXT STORE [OPTION]: and the stores are made again.
+finds() {
+    expect 1 "$1" store check "$2" ${3:+"$3"}
+    found=$?
+    make_all
+    return $found
+}
+printf x | dd of="ol/blobs/sha256-$digest" bs=1 seek=9000 conv=notrunc 2>/dev/null
+check "a flipped byte of a blob of Ollama" finds "its SHA-256 is " ol
+printf x | dd of="hub/models--me--tiny/blobs/$digest" bs=1 seek=9000 conv=notrunc 2>/dev/null
+check "of the cache of huggingface_hub" finds "not $digest" hub
+echo '{"b": 1}' >"hub/models--me--tiny/blobs/$(git_name config)"
+check "a small file that git names" finds "the name that git gives it" hub
+printf x | dd of=llama/me_tiny-GGUF_tiny.gguf bs=1 seek=9000 conv=notrunc 2>/dev/null
+check "a file whose digest llama.cpp's manifest has" finds "its SHA-256 is" llama
+rm "ol/blobs/sha256-$digest"
+check "a layer that is missing" finds "which is missing" ol
+rm hub/models--me--tiny/blobs/"$digest"
+check "a link to a blob that is missing" finds "q8/tiny.gguf: leads to" hub
+rm llama/*.gguf
+check "a file that a manifest of llama.cpp names" finds "which is missing" llama
+echo >>"ol/blobs/sha256-$digest"
+check "a layer that is too large, without reading it" \
+    finds "has 24,289 bytes, not 24,288 as the manifest says" ol --quick
+: >"ol/blobs/sha256-$digest-partial-0"
+check "a half-fetched file of Ollama" finds "half-fetched" ol
+: >"hub/models--me--tiny/blobs/$digest.1234.incomplete"
+check "of huggingface_hub" finds "half-fetched" hub
+: >llama/x.gguf.downloadInProgress
+check "of llama.cpp" finds "half-fetched" llama
+: >lms/me/tiny-GGUF/x.gguf.part
+check "of LM Studio" finds "half-fetched" lms
+quick() {
+    printf x | dd of="ol/blobs/sha256-$digest" bs=1 seek=9000 conv=notrunc 2>/dev/null
+    expect 0 "0 digests checked, no problem" store check --quick ol
+    found=$?
+    make_all
+    return $found
+}
+check "--quick reads no digest" quick
+
+# ---- hostile stores
+
+tags=ol/manifests/hf.co/me/tiny-GGUF
+manifest "sha256:../../../../etc/passwd" 3 >$tags/a
+check "a digest with a path is not the name of a file" \
+    finds "names a layer by 'sha256:../../../../etc/passwd', which is not a digest" ol
+manifest "sha256:$(printf 'z%.0s' $(seq 64))" 3 >$tags/a
+check "nor one without hexadecimal digits" finds "which is not a digest" ol
+manifest "sha256:$digest" 1e400 >$tags/a
+check "a size that is not a number of bytes" finds "as the manifest says" ol
+head -c 2000000 /dev/zero | tr '\0' ' ' >$tags/a
+check "a manifest that is too large" finds "at most 1048576 are read" ol
+awk 'BEGIN { for (i = 0; i < 500000; i++) printf "[" }' >$tags/a
+check "one that is too deep" finds "cannot be read as a manifest" ol
+mkdir $tags/a
+check "one that is a folder" finds "$tags/a: is not a file" ol
+mkfifo $tags/a
+check "one that is a pipe" finds "$tags/a: is not a file" ol
+ln -s /dev/zero $tags/a
+check "one that is a link" finds "$tags/a: is not a file" ol
+manifest "$(printf '\\u001b[31m')" 3 >"$tags/$(printf 'a\033[31mb\nc')"
+check "control characters are escaped" finds 'a\x1b[31mb\nc: names' ol
+ln -s /etc/passwd "hub/models--me--tiny/snapshots/$revision/out.gguf"
+check "a link that leads out of the repository" \
+    finds "leads to '/etc/passwd', which is not a blob of this model" hub
+ln -s ../../../secret "hub/models--me--tiny/snapshots/$revision/out.gguf"
+check "also by .." finds "which is not a blob of this model" hub
+hostile_list() {
+    manifest "sha256:../x" 3 >$tags/a
+    mkdir $tags/b
+    ln -s . "hub/models--me--tiny/snapshots/$revision/loop"
+    ln -s /etc "hub/models--me--tiny/snapshots/$revision/etc"
+    expect 0 "problem" store list ol hub && expect 1 "" store check ol hub &&
+        expect 0 "" store duplicates ol hub
+    found=$?
+    make_all
+    return $found
+}
+check "hostile stores are listed" hostile_list
+
+# ---- duplicates
+
+duplicates() {
+    ends 0 store duplicates ol hub llama lms &&
+        grep -q "1 set of equal files, 72,864 bytes could be saved" out &&
+        [ "$(grep -c "^  " "$dir/out")" = 4 ]
+}
+make_all
+check "equal files are found over all stores" duplicates
+links() {
+    rm lms/me/tiny-GGUF/tiny.gguf &&
+        ln llama/*.gguf lms/me/tiny-GGUF/tiny.gguf &&
+        expect 0 "no two files are equal" store duplicates llama lms
+}
+check "two names of one file are not two" links
+alike() {
+    make_all
+    printf x | dd of=llama/me_tiny-GGUF_tiny.gguf bs=1 seek=24287 conv=notrunc 2>/dev/null
+    expect 0 "no two files are equal" store duplicates llama lms
+}
+check "files of one size that differ are not equal" alike
+tensors() {
+    rm -rf convert && mkdir -p convert/me/as
+    "$modelfile" convert --quiet "$other" convert/me/as/model.safetensors &&
+        cp "$other" convert/me/as/model.gguf &&
+        expect 0 "no two files are equal" store duplicates --tensors convert &&
+        grep -q "2 tensors, .* bytes, equal to others" out
+}
+check "equal tensors are found whatever the container" tensors
+
+# ---- reclaim by hard links
+
+whole() {
+    for file in "ol/blobs/sha256-$digest" "hub/models--me--tiny/blobs/$digest" \
+        llama/me_tiny-GGUF_tiny.gguf lms/me/tiny-GGUF/tiny.gguf; do
+        cmp "$model" "$file" || return
+    done
+}
+inodes() {
+    stat -L -c %i "ol/blobs/sha256-$digest" "hub/models--me--tiny/blobs/$digest" \
+        llama/*.gguf lms/me/tiny-GGUF/tiny.gguf | sort -u | wc -l
+}
+dry_run() {
+    expect 0 "3 files, 72,864 bytes would be reclaimed" \
+        store reclaim --dry-run --hard-links ol hub llama lms &&
+        [ "$(inodes)" = 4 ]
+}
+make_all
+check "--dry-run changes nothing" dry_run
+hard() {
+    expect 0 "3 files, 72,864 bytes reclaimed" \
+        store reclaim --hard-links ol hub llama lms && whole &&
+        [ "$(inodes)" = 1 ] && [ "$(stat -c %a llama/*.gguf)" = 444 ] &&
+        all_right && [ -z "$(find . -name '.*.tmp')" ]
+}
+check "--hard-links makes equal files one" hard
+check "a second time there is nothing to do" \
+    expect 0 "0 files, 0 bytes reclaimed" store reclaim --hard-links ol hub llama lms
+
+in_place() {
+    chmod 644 llama/*.gguf
+    expect 2 "the file has 4 names (hard links)" meta set llama/*.gguf general.name=x &&
+        whole && expect 2 "hard links" meta set --dry-run llama/*.gguf general.name=x &&
+        expect 0 "rewritten" meta set --reserve 4K llama/*.gguf general.name=x &&
+        cmp "$model" lms/me/tiny-GGUF/tiny.gguf &&
+        expect 0 "in place" meta set --force lms/me/tiny-GGUF/tiny.gguf general.name=y &&
+        ! cmp -s "$model" "ol/blobs/sha256-$digest"
+}
+check "an edit in place of a file with several names is refused" in_place
+
+# skips TEXT: the file of llama stays as it is.
+skips() {
+    skipped=$(stat -c '%i %a %u %y' llama/*.gguf)
+    expect 0 "$1" store reclaim --hard-links lms llama &&
+        expect 0 "0 files, 0 bytes" store reclaim --hard-links lms llama &&
+        [ "$skipped" = "$(stat -c '%i %a %u %y' llama/*.gguf)" ]
+}
+make_all
+ln llama/*.gguf llama-other-name
+check "a file with several names stays" skips "it has several names"
+make_all
+chmod 444 llama/*.gguf
+check "a write-protected file stays" skips "it is write-protected"
+if [ "$(id -u)" = 0 ]; then
+    make_all
+    chown 12345 llama/*.gguf
+    check "a file of another user stays" skips "it belongs to another user"
+else
+    skip "a file of another user stays" "only root can make one"
+fi
+planted() {
+    make_all
+    mkdir secret && cp "$model" secret/precious && chmod 600 secret/precious
+    rm llama/*.gguf && ln -s "$dir/secret/precious" llama/me_tiny-GGUF_tiny.gguf
+    expect 0 "0 files, 0 bytes" store reclaim --hard-links lms llama &&
+        [ "$(stat -c '%h %a' secret/precious)" = "1 600" ]
+}
+check "links are not followed" planted
+
+# Nothing but the stores may be written to.
+outside() {
+    make_all
+    command -v strace >/dev/null 2>&1 || return 0
+    "$modelfile" version --json | grep -q '"landlock":[1-9]' || return 0
+    strace -f -qq -e trace=landlock_add_rule,open,openat -y -o trace \
+        "$modelfile" store reclaim --quiet --hard-links lms llama >/dev/null 2>&1
+    [ "$(grep -c 'landlock_add_rule.*= 0' trace)" = 2 ] || { cat trace; return 1; }
+}
+check "the sandbox leaves only the stores to write to" outside
+
+# ---- kills
+
+big() {
+    rm -rf many && mkdir many
+    for name in a b c d; do
+        cp "$dir/big" "many/$name.gguf"
+    done
+}
+head -c 8000000 /dev/urandom >big
+# killed SIGNAL OPTION...: thirty times, later each time; every file is whole.
+killed() {
+    signal=$1 struck=0
+    shift
+    for i in $(seq 30); do
+        big
+        "$modelfile" store reclaim --quiet "$@" many >out 2>&1 &
+        pid=$!
+        sleep "$(awk -v i="$i" 'BEGIN { print i * 0.003 }')"
+        kill -"$signal" $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        [ $? -lt 128 ] || struck=$((struck + 1))
+        for name in a b c d; do
+            cmp "$dir/big" "many/$name.gguf" || return
+        done
+        [ "$signal" = KILL ] || [ -z "$(find many -name '.*.tmp')" ] || return
+    done
+    [ $struck -ge 3 ] || echo "only $struck were stopped"
+    [ $struck -ge 3 ] && "$modelfile" store reclaim --quiet "$@" many >out 2>&1 &&
+        cmp "$dir/big" many/d.gguf
+}
+check "killed 30 times, every file is whole" killed KILL --hard-links
+check "ended by a signal, there is no temporary file either" killed TERM --hard-links
+
+# ---- reflinks
+
+none() {
+    make_all
+    expect 0 "the file system cannot (no reflinks)" store reclaim lms llama &&
+        grep -q -- "--hard-links makes equal files one file" out && whole &&
+        [ -z "$(find . -name '.*.tmp')" ]
+}
+cp big probe
+if cp --reflink=always probe probe2 2>/dev/null; then
+    skip "without reflinks nothing is done" "this file system has them"
+else
+    check "without reflinks nothing is done" none
+fi
+rm -f probe probe2
+
+used() {
+    sync
+    df -k --output=used "$1" | tail -n 1
+}
+reflinks() {
+    cd mounted || return
+    big
+    touch -d 2001-02-03 many/b.gguf
+    chmod 640 many/b.gguf
+    before=$(used .) kept=$(stat -c '%a %u %g %Y %s' many/b.gguf)
+    expect 0 "3 files, 24,000,000 bytes reclaimed" store reclaim many || return
+    [ "$kept" = "$(stat -c '%a %u %g %Y %s' many/b.gguf)" ] || return
+    [ $((before - $(used .))) -gt 20000 ] || return
+    for name in a b c d; do
+        cmp ../big "many/$name.gguf" || return
+    done
+    expect 0 "shares its data already" store duplicates many &&
+        grep -q " 0 bytes could be saved" "$dir/out" || return
+    expect 0 "0 files, 0 bytes reclaimed" store reclaim many || return
+    printf x | dd of=many/b.gguf bs=1 conv=notrunc 2>/dev/null
+    cmp ../big many/a.gguf || return
+    killed KILL
+}
+trap 'umount "$dir/mounted" 2>/dev/null; rm -rf "$dir"' EXIT
+PATH=$PATH:/usr/sbin:/sbin
+mkdir mounted
+for kind in btrfs xfs; do
+    truncate -s 400M image
+    if [ "$(id -u)" != 0 ] || ! command -v mkfs.$kind >/dev/null 2>&1; then
+        skip "files share data on $kind" "needs root and mkfs.$kind"
+    elif ! mkfs.$kind image >mkfs.log 2>&1 || ! mount -o loop image mounted; then
+        skip "files share data on $kind" "it cannot be mounted here"
+    else
+        # check runs it in a shell of its own
+        check "files share data on $kind, also after 30 kills" reflinks
+        umount mounted
+    fi
+    rm -f image
+done
+
+# ---- names of Ollama
+
+make_all
+export OLLAMA_MODELS="$dir/ol"
+named() {
+    expect 0 "Tiny Llama" info ollama:tiny &&
+        expect 0 "Tiny Llama" info ollama:tiny:latest &&
+        expect 0 "Tiny Llama" ollama:hf.co/me/tiny-GGUF:Q8_0 &&
+        expect 0 "gguf" detect ollama:tiny &&
+        expect 0 "are the same" diff ollama:tiny "$model" &&
+        expect 0 "" validate ollama:tiny "$model" &&
+        expect 0 "" dequantize ollama:tiny copy.gguf &&
+        expect 0 "  ollama:tiny" hash ollama:tiny
+}
+check "ollama:NAME is a file wherever one is read" named
+check "a name that is missing" expect 3 \
+    "$dir/ol/manifests/registry.ollama.ai/library/none/latest" info ollama:none
+gone() {
+    rm "ol/blobs/sha256-$digest"
+    expect 3 "$dir/ol/blobs/sha256-$digest" info ollama:tiny
+    found=$?
+    make_all
+    return $found
+}
+check "a blob that is missing" gone
+check "names cannot leave the folder" expect 3 "ollama:../../x" info ollama:../../x
+check "a model of Ollama cannot be edited" expect 2 \
+    "cannot edit a model of Ollama" meta set ollama:tiny general.name=x
+here() {
+    cp "$model" "ollama:tiny" && rm -rf ol &&
+        expect 0 "Tiny Llama" info ollama:tiny
+}
+check "a file of that very name comes first" here
+
+finish
