@@ -53,7 +53,7 @@ struct mf_timed {
     enum mf_phase phase;
 };
 
-/* ns of a clock that nobody sets. */
+/* ns of a clock that is never set. */
 uint64_t mf_timings_now(void);
 
 void mf_timings_init(struct mf_timings *timings);
