@@ -97,10 +97,10 @@ void help_command(struct run *run, const struct command *command)
     example_lines(run, command->examples);
     out_format(out, "\nusage: modelfile %s%s%s %s\n", command->name,
                space_before(command), command->sub, command->operands);
-    if (command->remote)
-        out_text(out, "A model can also be on a server: https://HOST/PATH\n");
     if (*words_of(command).text)
         out_format(out, "also typed: %s\n", words_of(command).text);
+    if (command->remote)
+        out_text(out, "a model can also be on a server: https://HOST/PATH\n");
     if (command->more_help)
         command->more_help(run);
     if (command->options) {
@@ -168,7 +168,7 @@ void help_list(struct run *run, bool all)
         out_text(out, "\nWhat measures time, memory and energy is listed by: "
                       "modelfile help --all\n");
     out_text(out, "\nFILE can be '-' for standard input, if that is "
-                  "seekable.  Commands that only read a model also take "
+                  "seekable.\nWhere a model is only read, it can also be "
                   "https://HOST/PATH.\n");
     exit_rows(run, NULL);
 }

@@ -27,13 +27,14 @@
 #include "cli/budget.h"
 #include "cli/malloc_count.h"
 #include "cli/remote/windows.h"
+#include "cli/room.h"
 
 /* More names than a model has files; each is kept until the end. */
 #define FILES_MAX 4096
 
 #define PATIENCE_MAX 3600 /* seconds */
 
-static struct {
+struct serving {
     int fd;
     const char *const *url;
     size_t url_count;
@@ -41,21 +42,23 @@ static struct {
     struct windows windows;
     struct remote_file *file[FILES_MAX];
     size_t file_count;
-} serving;
+};
+
+static struct serving *serving; /* in this process alone */
 
 /* ---- the end ---- */
 
 /* The program sends nothing while it waits, so any news is that it ended. */
 static bool is_over(void)
 {
-    struct pollfd other = { .fd = serving.fd, .events = POLLIN };
+    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
 
     return poll(&other, 1, 0) != 0;
 }
 
 static void pause_for(unsigned millis)
 {
-    struct pollfd other = { .fd = serving.fd, .events = POLLIN };
+    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
 
     if (poll(&other, 1, (int)millis) != 0)
         _exit(EXIT_DONE);
@@ -91,11 +94,11 @@ static void leave_files(int fd)
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (null < 0 || dup2(null, i) < 0)
             _exit(EXIT_DONE);
-    serving.fd = STDERR_FILENO + 1;
-    if (fd != serving.fd && dup2(fd, serving.fd) < 0)
+    serving->fd = STDERR_FILENO + 1;
+    if (fd != serving->fd && dup2(fd, serving->fd) < 0)
         _exit(EXIT_DONE);
-    fcntl(serving.fd, F_SETFD, FD_CLOEXEC);
-    for (int i = serving.fd + 1; i < (most > 0 && most < 4096 ? most : 4096);
+    fcntl(serving->fd, F_SETFD, FD_CLOEXEC);
+    for (int i = serving->fd + 1; i < (most > 0 && most < 4096 ? most : 4096);
          i++)
         close(i);
 }
@@ -149,13 +152,13 @@ static void answer(struct wire_answer *answer, const void *bytes)
 {
     struct process_heap heap;
 
-    answer->cost = serving.fetcher.cost;
+    answer->cost = serving->fetcher.cost;
     if (process_heap(&heap)) {
         answer->cost.peak = heap.peak;
         answer->cost.allocations = heap.allocations;
     }
-    if (!wire_write(serving.fd, answer, sizeof(*answer), NULL) ||
-        !wire_write(serving.fd, bytes, (size_t)answer->size, NULL))
+    if (!wire_write(serving->fd, answer, sizeof(*answer), NULL) ||
+        !wire_write(serving->fd, bytes, (size_t)answer->size, NULL))
         _exit(EXIT_DONE);
 }
 
@@ -170,16 +173,16 @@ static void refuse(int reason, const char *why)
 
 static struct remote_file *find_file(const char *url, uint32_t *number)
 {
-    for (*number = 0; *number < serving.file_count; ++*number)
-        if (strcmp(serving.file[*number]->url, url) == 0)
-            return serving.file[*number];
+    for (*number = 0; *number < serving->file_count; ++*number)
+        if (strcmp(serving->file[*number]->url, url) == 0)
+            return serving->file[*number];
     return NULL;
 }
 
 static struct remote_file *add_file(const char *url)
 {
-    struct mf_env *env = serving.fetcher.env;
-    struct remote_file *file = serving.file_count < FILES_MAX
+    struct mf_env *env = serving->fetcher.env;
+    struct remote_file *file = serving->file_count < FILES_MAX
                                    ? mf_env_resize(env, NULL, 0, sizeof(*file))
                                    : NULL;
 
@@ -190,9 +193,9 @@ static struct remote_file *add_file(const char *url)
         mf_env_resize(env, file, sizeof(*file), 0);
         return NULL;
     }
-    serving.file[serving.file_count++] = file;
-    file->reason = windows_open(&serving.windows, file);
-    memcpy(file->why, serving.fetcher.why, sizeof(file->why));
+    serving->file[serving->file_count++] = file;
+    file->reason = windows_open(&serving->windows, file);
+    memcpy(file->why, serving->fetcher.why, sizeof(file->why));
     return file;
 }
 
@@ -218,18 +221,18 @@ static void open_named(const struct wire_ask *ask)
 {
     struct address address = { "" };
 
-    if (ask->file >= serving.url_count)
+    if (ask->file >= serving->url_count)
         _exit(EXIT_DONE);
-    memcpy(address.at, serving.url[ask->file],
-           address_size(serving.url[ask->file]));
+    memcpy(address.at, serving->url[ask->file],
+           address_size(serving->url[ask->file]));
     open_url(address.at);
 }
 
 static const char *url_of(uint32_t number)
 {
-    if (number >= serving.file_count)
+    if (number >= serving->file_count)
         _exit(EXIT_DONE);
-    return serving.file[number]->url;
+    return serving->file[number]->url;
 }
 
 static void open_beside(const struct wire_ask *ask)
@@ -238,7 +241,7 @@ static void open_beside(const struct wire_ask *ask)
     struct address address;
 
     if (ask->size > sizeof(name) ||
-        !wire_read(serving.fd, name, (size_t)ask->size, NULL))
+        !wire_read(serving->fd, name, (size_t)ask->size, NULL))
         _exit(EXIT_DONE);
     if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
         open_url(address.at);
@@ -256,7 +259,7 @@ static void read_file(const struct wire_ask *ask)
     size_t count = 0;
 
     url_of(ask->file);
-    file = serving.file[ask->file];
+    file = serving->file[ask->file];
     if (file->reason != 0) {
         refuse(file->reason, file->why);
         return;
@@ -265,9 +268,9 @@ static void read_file(const struct wire_ask *ask)
         ask->size > WIRE_READ_MAX)
         _exit(EXIT_DONE);
     part.reason =
-        windows_read(&serving.windows, file, ask->offset, &bytes, &count);
+        windows_read(&serving->windows, file, ask->offset, &bytes, &count);
     if (part.reason != 0) {
-        refuse(part.reason, serving.fetcher.why);
+        refuse(part.reason, serving->fetcher.why);
         return;
     }
     part.size = count < ask->size ? count : ask->size;
@@ -277,7 +280,7 @@ static void read_file(const struct wire_ask *ask)
 static void expect(const struct wire_ask *ask)
 {
     url_of(ask->file);
-    serving.file[ask->file]->expected =
+    serving->file[ask->file]->expected =
         (struct mf_span){ ask->offset, ask->size };
 }
 
@@ -300,33 +303,34 @@ static struct mf_env *make_env(const struct run *run)
     return mf_env_new(&options);
 }
 
-static void begin(struct run *run, int fd)
+static void begin(struct run *run, pid_t program, int fd)
 {
-    pid_t parent = getppid();
-
-    end_with(parent);
+    end_with(program);
+    serving = room_take(sizeof(*serving)); /* all zero */
+    if (!serving)
+        _exit(EXIT_DONE);
     leave_signals();
     leave_files(fd);
-    curl_load(&serving.fetcher.curl);
+    curl_load(&serving->fetcher.curl);
     leave_limits();
     enter_sandbox(run);
-    serving.fetcher.env = make_env(run);
-    serving.fetcher.is_over = is_over;
-    serving.fetcher.pause = pause_for;
-    serving.fetcher.patience = patience();
-    serving.windows.fetcher = &serving.fetcher;
+    serving->fetcher.env = make_env(run);
+    serving->fetcher.is_over = is_over;
+    serving->fetcher.pause = pause_for;
+    serving->fetcher.patience = patience();
+    serving->windows.fetcher = &serving->fetcher;
 }
 
-_Noreturn void helper_serve(struct run *run, int fd, const char *const *url,
-                            size_t count)
+_Noreturn void helper_serve(struct run *run, pid_t program, int fd,
+                            const char *const *url, size_t count)
 {
     struct wire_ask ask;
 
-    begin(run, fd);
-    serving.url = url;
-    serving.url_count = count;
-    while (wire_read(serving.fd, &ask, sizeof(ask), NULL)) {
-        if (!serving.fetcher.env)
+    begin(run, program, fd);
+    serving->url = url;
+    serving->url_count = count;
+    while (wire_read(serving->fd, &ask, sizeof(ask), NULL)) {
+        if (!serving->fetcher.env)
             refuse(ENOMEM, "the network's process has no memory");
         else if (ask.op == WIRE_OPEN)
             open_named(&ask);

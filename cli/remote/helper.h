@@ -5,11 +5,13 @@
 #ifndef MF_CLI_REMOTE_HELPER_H
 #define MF_CLI_REMOTE_HELPER_H
 
+#include <sys/types.h>
+
 #include "cli/remote/remote.h"
 
-/* Answers what comes from fd until the other side closes it.  It opens the URLs
- * that it is given, and files next to them. */
-_Noreturn void helper_serve(struct run *run, int fd, const char *const *url,
-                            size_t count);
+/* Answers what comes from fd until the program, its parent, closes it.  It
+ * opens the URLs that it is given, and files next to them. */
+_Noreturn void helper_serve(struct run *run, pid_t program, int fd,
+                            const char *const *url, size_t count);
 
 #endif

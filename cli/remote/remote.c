@@ -100,13 +100,13 @@ static bool are_accepted(struct run *run)
 static bool start(struct run *run)
 {
     int pair[2];
-    pid_t helper;
+    pid_t program = getpid(), helper;
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
         return false;
     helper = fork();
     if (helper == 0)
-        helper_serve(run, pair[1], asking.url, asking.count);
+        helper_serve(run, program, pair[1], asking.url, asking.count);
     close(pair[1]);
     asking.fd = pair[0];
     fcntl(asking.fd, F_SETFD, FD_CLOEXEC);
@@ -130,8 +130,7 @@ bool remote_begin(struct run *run)
     if (!are_accepted(run))
         return false;
     if (!start(run)) {
-        report_usage(run, "no process can be started for the network: %s",
-                     strerror(errno));
+        report_no_room(run);
         return false;
     }
     return true;

@@ -13,7 +13,7 @@ set -u
 
 # No proxy of the environment gets in between.
 unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY CURL_CA_BUNDLE
-MODELFILE_TIMEOUT=1
+MODELFILE_TIMEOUT=5
 export MODELFILE_TIMEOUT
 
 # ---- without libcurl, and what is refused on the command line
@@ -224,9 +224,13 @@ check "a cut in the data, three times" right cut=100000,3 $big
 check "a cut, again and again" wrong cut=1000 $llama "cannot be read"
 check "a reset, three times" right reset=3 $llama
 check "a reset, again and again" wrong reset=9999 $llama "cannot be read"
-check "a server that is silent" wrong stall=0 $llama "too slow"
-check "one that falls silent" wrong stall=1000 $llama "too slow"
-check "one that drips" wrong drip $llama "too slow"
+# silent HOW: for a second, four times.
+silent() {
+    MODELFILE_TIMEOUT=1 wrong "$1" $llama "too slow"
+}
+check "a server that is silent" silent stall=0
+check "one that falls silent" silent stall=1000
+check "one that drips" silent drip
 check "another range" wrong wrong-range $llama "another range"
 check "a short range" wrong short-range $llama "another range"
 check "a range with more bytes" wrong more $llama "more bytes than its range"
@@ -329,7 +333,7 @@ limits() {
             failed=1
         }
     done
-    [ $code = 0 ] && return $failed
+    [ "$code" = 0 ] && return $failed
 }
 if counts_memory; then
     check "too little memory is exit code 5" limits

@@ -25,8 +25,9 @@ static struct {
     bool unusable;    /* what is opened after the first has no read */
     int reason;       /* for which it does */
     atomic_int inside, most_inside;
-    bool alone; /* one thread at a time */
-    bool small; /* reads give a few bytes each */
+    bool alone;        /* one thread at a time */
+    bool small;        /* reads give a few bytes each */
+    uint64_t expected; /* bytes, from the start on, of the last file */
 } store;
 
 struct stored_file {
@@ -51,6 +52,15 @@ static int64_t store_read(void *user, uint64_t offset, void *buffer,
     return atomic_fetch_add(&store.reads, 1) + 1 == store.fail_at
                ? -store.reason
                : (int64_t)count;
+}
+
+static void store_expect(void *user, uint64_t offset, uint64_t size)
+{
+    const struct stored_file *file = user;
+
+    assert_int_equal(offset, 0);
+    assert_true(size <= file->size);
+    store.expected = size;
 }
 
 static void store_close(void *user)
@@ -83,6 +93,7 @@ static int store_open(void *user, const char *name, struct mf_byte_source *out)
                                     .user = file,
                                     .open = store_open,
                                     .close = store_close,
+                                    .expect = store_expect,
                                     .one_at_a_time = store.alone };
     if (store.unusable && store.opened > store.closed + 1)
         out->read = NULL;
@@ -647,6 +658,20 @@ static void test_data_beyond(void **state)
     free(bytes);
 }
 
+/* A header of safetensors begins with its length. */
+static void test_expected(void **state)
+{
+    struct mf_model *model;
+
+    (void)state;
+    store.expected = 0;
+    assert_int_equal(
+        open_stored(env, fixture_path("good-base.safetensors"), &model), MF_OK);
+    assert_int_equal(store.expected, mf_model_info(model)->data_offset);
+    mf_model_close(model);
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -656,7 +681,7 @@ int main(void)
         WITH_ENV(test_unusable),      WITH_ENV(test_again),
         WITH_ENV(test_one_at_a_time), WITH_ENV(test_descriptor),
         WITH_ENV(test_beginnings),    WITH_ENV(test_detection),
-        WITH_ENV(test_data_beyond),
+        WITH_ENV(test_data_beyond),   WITH_ENV(test_expected),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
