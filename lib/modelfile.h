@@ -1671,8 +1671,8 @@ struct mf_quantize_output {
 /* The same for several outputs, to each of which a mf_model_quantize of its own
  * would write the same bytes. The data of the model is read once for all of
  * them. Other options than the type, which is not used, are for all: planned is
- * called once for each output, in their order, and tensor_type_tensors are sums.
- * results, NULL or an array of count, has their results.
+ * called once for each output, in their order, and tensor_type_tensors are
+ * sums. results, NULL or an array of count, has their results.
  *
  * All outputs have one format, different paths, and are files; keep_split,
  * resume, output and a type that changes nothing ("COPY") are refused. They get
@@ -1680,12 +1680,10 @@ struct mf_quantize_output {
  * error before that, the files at all paths are the old ones, or missing. If
  * the system refuses one of the names, the error tells how many files are in
  * place. options and how may be NULL. */
-MF_API enum mf_status
-mf_model_quantize_many(struct mf_model *model,
-                       const struct mf_quantize_output *outputs, size_t count,
-                       const struct mf_quantize_options *options,
-                       const struct mf_convert_options *how,
-                       struct mf_quantize_result *results);
+MF_API enum mf_status mf_model_quantize_many(
+    struct mf_model *model, const struct mf_quantize_output *outputs,
+    size_t count, const struct mf_quantize_options *options,
+    const struct mf_convert_options *how, struct mf_quantize_result *results);
 
 /* ---- Importance matrices ------------------------------------------------- */
 
