@@ -157,7 +157,8 @@ static void add_suffix(struct long_text *text, const char *path)
         add_word(text, dot);
 }
 
-/* Operands fit the words of "IN [OUT] TYPE", the last of which may repeat. */
+/* Operands fit the words of "IN [OUT] TYPE", the last of which may repeat; NULL
+ * is one that was left out. */
 static void add_operands(struct long_text *text, const struct run *run)
 {
     const char *word = run->command->operands;
@@ -165,14 +166,14 @@ static void add_operands(struct long_text *text, const struct run *run)
     for (size_t i = 0; i < run->operand_count && *word; i++) {
         size_t skip = strspn(word, "[");
         const char *next = word + strcspn(word, " ");
-
+        const char *operand = run->operand[i];
         size_t size = strcspn(word + skip, "] .=");
 
-        if (is_word("OUT", word + skip, size)) {
-            add_suffix(text, run->operand[i]);
-        } else if (!is_file(word + skip, size)) {
+        if (operand && is_word("OUT", word + skip, size)) {
+            add_suffix(text, operand);
+        } else if (operand && !is_file(word + skip, size)) {
             add(text, " ");
-            add_word(text, run->operand[i]);
+            add_word(text, operand);
         }
         word = *next ? next + 1 : word;
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What writes: convert, quantize, Writer, edit."""
 
+import dataclasses
 import io
 import os
 import shutil
@@ -105,9 +106,10 @@ class Converting(InFolder):
         self.assertEqual(list(results), list(paths))
         for kind, path in paths.items():
             alone = self.path("alone.gguf")
+            found = modelfile.quantize(base, alone, kind, replace=True, **options)
+            self.assertEqual(results[kind].matched, {"attn_v": 4})
             self.assertEqual(
-                results[kind],
-                modelfile.quantize(base, alone, kind, replace=True, **options),
+                dataclasses.replace(results[kind], matched=found.matched), found
             )
             self.assertEqual(content(path), content(alone), kind)
         with self.assertRaisesRegex(modelfile.OutputError, "already exists"):

@@ -36,7 +36,7 @@ same() {
     shift
     for threads in 1 2 5; do
         # shellcheck disable=SC2086 # words
-        ends 0 quantize --quiet --force --threads $threads "$@" $outputs &&
+        ends 0 quantize --quiet --force --threads "$threads" "$@" $outputs &&
             diff -r "$dir/alone" "$dir/many" || return
     done
 }
@@ -72,7 +72,7 @@ every_fixture() {
             diff -r "$dir/alone" "$dir/many" || return
     done
     echo "$count files"
-    [ $count -gt 5 ]
+    [ "$count" -gt 5 ]
 }
 check "every fixture" every_fixture
 
@@ -108,7 +108,7 @@ read_once() {
     size=$(wc -c <"$dir/f16.gguf")
     one=$(read_by "$dir/f16.gguf" "$dir/o.gguf" Q8_0)
     for threads in 1 3; do
-        all=$(read_by "$dir/f16.gguf" --threads $threads \
+        all=$(read_by "$dir/f16.gguf" --threads "$threads" \
             --output Q8_0="$dir/1.gguf" --output F16="$dir/2.gguf" \
             --output Q4_K_M="$dir/3.gguf" --output F32="$dir/4.gguf")
         echo "$size bytes, $one read for one output, $all for four"
@@ -204,6 +204,14 @@ patterns() {
 }
 check "a pattern is unused if no output uses it" patterns
 
+recorded() {
+    two --quiet --force --record "$dir/record" &&
+        grep -rq "quantize --output=Q4_0 --output=Q8_0" "$dir/record" &&
+        "$modelfile" quantize --quiet --force --record "$dir/record" \
+            "$dir/f16.gguf" Q4_0 >"$dir/out" 2>"$dir/err"
+}
+check "--record tells its types" recorded
+
 # ---- what is refused, before anything is written
 
 # refused CODE TEXT ARGUMENT...: and no file is there, or changed.
@@ -287,13 +295,13 @@ full() {
     for n in 1 2 3; do
         put_old
         three strace -f -qq -o "$dir/trace" -e trace=fallocate \
-            -e inject=fallocate:error=ENOSPC:when=$n "$modelfile"
+            -e inject=fallocate:error=ENOSPC:when="$n" "$modelfile"
         [ $? -eq 4 ] && diff -r "$dir/begin" "$dir/many" || return
     done
     for n in 1 2 7 20; do
         put_old
         three strace -f -qq -o "$dir/trace" -e trace=pwrite64 \
-            -e inject=pwrite64:error=ENOSPC:when=$n "$modelfile"
+            -e inject=pwrite64:error=ENOSPC:when="$n" "$modelfile"
         [ $? -eq 4 ] && grep -q INJECTED "$dir/trace" &&
             diff -r "$dir/begin" "$dir/many" || return
     done
@@ -302,7 +310,7 @@ unsynced() {
     for n in 1 2 3; do
         put_old
         three strace -f -qq -o "$dir/trace" -e trace=fsync,fdatasync \
-            -e inject=fsync,fdatasync:error=EIO:when=$n "$modelfile"
+            -e inject=fsync,fdatasync:error=EIO:when="$n" "$modelfile"
         [ $? -eq 4 ] && diff -r "$dir/begin" "$dir/many" || return
     done
 }
@@ -316,13 +324,13 @@ unnamed() {
         cmp "$dir/many/b.gguf" "$dir/begin/b.gguf" &&
         cmp "$dir/many/c.gguf" "$dir/begin/c.gguf" &&
         grep -q "1 of 3 files are in place" "$dir/err" &&
-        [ "$(ls -A "$dir/many" | wc -l)" -eq 3 ]
+        [ -z "$(find "$dir/many" -name ".*" -type f)" ]
 }
 killed() {
     for n in 1 3 9 30; do
         put_old
         three strace -f -qq -o "$dir/trace" -e trace=pwrite64 \
-            -e inject=pwrite64:signal=KILL:when=$n "$modelfile"
+            -e inject=pwrite64:signal=KILL:when="$n" "$modelfile"
         for name in a b c; do
             cmp "$dir/begin/$name.gguf" "$dir/many/$name.gguf" || return
         done

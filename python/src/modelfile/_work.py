@@ -350,14 +350,15 @@ def quantize_many(
 
     The source is read once, and each file has the bytes of a quantize() of its own.
     They get their names when all are complete: if one fails, none is there.
-    keep_split and resume are not possible, and all files have one format.
+    keep_split and resume are not possible, and all files have one format.  matched
+    counts the tensors of all files together.
 
     >>> import modelfile
     >>> q = modelfile.quantize_many("fixtures/good-llama.gguf",
     ...                             {"Q5_0": "a.gguf", "Q8_0": "b.gguf"},
     ...                             allow_requantize=True, dry_run=True)
     >>> {type: each.file_size for type, each in q.items()}
-    {'Q5_0': 17056, 'Q8_0': 24352}
+    {'Q5_0': 17184, 'Q8_0': 24288}
     """
     known = quantize.__kwdefaults__ or {}
     for name in options.keys() - known.keys():
