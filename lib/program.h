@@ -251,7 +251,7 @@ struct mf_hashed_file {
 };
 
 /* Digests of all bytes of files, on the env's threads.  A file that cannot be
- * read is no failure of the call. */
+ * read does not make the call fail. */
 enum mf_status mf_files_hash(struct mf_env *env, struct mf_hashed_file *files,
                              size_t count);
 
