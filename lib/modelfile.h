@@ -2425,8 +2425,8 @@ struct mf_report_options {
  * how much memory they take; of several also how they differ. The file is all
  * there is to it: it loads no other. The same models make the same bytes.
  * docs/report.md has the document that the page draws. All models must belong
- * to one env. options may be NULL. MF_ERR_OUTPUT if path is a file of a model,
- * or exists and replace is not set. */
+ * to one env. options may be NULL. MF_ERR_OUTPUT if path is a file of a model
+ * or one that the options name, or exists and replace is not set. */
 MF_API enum mf_status mf_report(struct mf_model *const *models, size_t count,
                                 const char *path,
                                 const struct mf_report_options *options);

@@ -46,18 +46,37 @@ static const struct option table[] = {
     { 0 },
 };
 
+/* Without slashes at its end. */
+static size_t name_size(const char *path)
+{
+    size_t size = strlen(path);
+
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size;
+}
+
+/* Whether a page can be named after it: not standard input, nor "..". */
+static bool has_name(const char *path)
+{
+    size_t size = name_size(path), begin = size;
+
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return strcmp(path, "-") != 0 && begin < size &&
+           strspn(path + begin, ".") < size - begin;
+}
+
 /* The page's file: "a/b.gguf.report.html", or what -o says. */
 static const char *page_path(struct run *run)
 {
     static const char end[] = ".report.html";
     const char *first = run->operand[0];
-    size_t size = strlen(first);
+    size_t size = name_size(first);
     char *path;
 
     if (options.output)
         return output_path(options.output);
-    while (size > 1 && first[size - 1] == '/')
-        size--;
     path = room_take(size + sizeof(end));
     if (path) {
         memcpy(path, first, size);
@@ -131,6 +150,12 @@ static bool options_fit(struct run *run)
         report_usage(run, "'--output' requires the name of a file");
     else if (options.recorded && !*options.recorded)
         report_usage(run, "'--run' requires the name of a file or folder");
+    else if (options.imatrix && !*options.imatrix)
+        report_usage(run, "'--imatrix' requires the name of a file");
+    else if (!run->options->json && !options.output &&
+             !has_name(run->operand[0]))
+        report_usage(run, "'%s' gives the page no name: use '--output'",
+                     run->operand[0]);
     else
         return true;
     return false;

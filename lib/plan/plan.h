@@ -101,6 +101,10 @@ void mf_planner_block(struct mf_planner *planner, uint64_t block,
  * mf_planner_open stays. */
 const char *mf_planner_reason(const struct mf_planner *planner);
 
+/* Whether the model is a folder whose config.json gives no plan; the reason
+ * says why, and only the weights are known. */
+bool mf_planner_is_refused(const struct mf_planner *planner);
+
 /* Keeps a reason, unless there is one; the second one, that the value of a key
  * of the rows makes no sense. */
 void mf_planner_note(struct mf_planner *planner, const char *format, ...)

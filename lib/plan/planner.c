@@ -33,6 +33,7 @@ struct mf_planner {
     struct mf_plan_block kind[PLANNER_KINDS];
     uint8_t kind_of[MF_ARCH_BLOCKS_MAX];
     char reason[200];
+    bool refused; /* a folder: the reason says why */
 };
 
 void mf_planner_note(struct mf_planner *planner, const char *format, ...)
@@ -116,7 +117,8 @@ static enum mf_status open_rows(struct mf_planner *planner, const char *as)
     if (status == MF_ERR_MEMORY || (status != MF_OK && as) ||
         (status != MF_OK && planner->model->bare))
         return status;
-    if (status != MF_OK)
+    planner->refused = status != MF_OK;
+    if (planner->refused)
         mf_planner_note(planner, "%s", env->error.message);
     mf_clear_error(env);
     if (planner->outline.model)
@@ -222,6 +224,11 @@ bool mf_planner_is_unsure(const struct mf_planner *planner)
 uint64_t mf_planner_blocks(const struct mf_planner *planner)
 {
     return planner->blocks;
+}
+
+bool mf_planner_is_refused(const struct mf_planner *planner)
+{
+    return planner->refused;
 }
 
 const char *mf_planner_reason(const struct mf_planner *planner)

@@ -14,6 +14,7 @@
 
 struct pair {
     struct mf_model *a, *b;
+    struct mf_report_both both;
     struct mf_json_out *json;
     size_t keys, tensors;  /* that differ, and are written */
     size_t skip;           /* keys that an attempt before has written */
@@ -25,6 +26,39 @@ bool mf_report_can_go_on(enum mf_status status)
 {
     return status == MF_ERR_UNSUPPORTED || status == MF_ERR_CORRUPT ||
            status == MF_ERR_FORMAT;
+}
+
+/* How much of the message is the name of a file of the model, as
+ * mf_file_add_context writes it. */
+static size_t name_size(const struct mf_model *model, const char *message)
+{
+    for (size_t i = 0; i < model->file_count; i++) {
+        const char *path = model->file[i].path;
+        struct mf_quoted name = mf_quote((struct mf_str){ path, strlen(path) });
+        size_t size = strlen(name.text);
+
+        if (*message == '\'' && strncmp(message + 1, name.text, size) == 0 &&
+            strncmp(message + 1 + size, "': ", 3) == 0)
+            return 1 + size + 3;
+    }
+    return 0;
+}
+
+void mf_report_reason(struct mf_json_out *json, const char *key,
+                      const char *message, const struct mf_report_both *both)
+{
+    size_t of_a = both->paths ? 0 : name_size(both->a, message);
+    size_t of_b = both->paths || of_a ? 0 : name_size(both->b, message);
+    const char *which = of_a   ? "the first model: "
+                        : of_b ? "the other model: "
+                               : "";
+
+    message += of_a + of_b;
+    mf_json_key(json, key);
+    mf_json_open_string(json);
+    mf_json_piece(json, which, strlen(which));
+    mf_json_piece(json, message, strlen(message));
+    mf_json_close_string(json, false);
 }
 
 void mf_report_errors(struct mf_json_out *json, const char *key,
@@ -132,7 +166,7 @@ static void tensor_put(struct pair *pair,
     if (difference->values)
         mf_report_errors(json, "values", difference->values);
     if (difference->no_values)
-        mf_put_string(json, "no_values", difference->no_values);
+        mf_report_reason(json, "no_values", difference->no_values, &pair->both);
     mf_json_end(json, '}');
 }
 
@@ -241,7 +275,7 @@ static enum mf_status differences_put(struct pair *pair, bool data)
     if (compared && (!are_same(pair) || (data && !*reason)))
         mf_put_bool(json, "same", are_same(pair));
     if (*reason)
-        mf_put_string(json, "reason", reason);
+        mf_report_reason(json, "reason", reason, &pair->both);
     unread_put(pair);
     if (status == MF_OK) /* what is only a reason in the document */
         mf_clear_error(pair->a->env);
@@ -252,7 +286,11 @@ enum mf_status mf_report_pair(struct mf_model *const *models, size_t a,
                               size_t b, const struct mf_report_options *options,
                               struct mf_json_out *json)
 {
-    struct pair pair = { .a = models[a], .b = models[b], .json = json };
+    struct pair pair = { .a = models[a],
+                         .b = models[b],
+                         .both = { models[a], models[b],
+                                   options && options->paths },
+                         .json = json };
     bool data = !options || !options->no_compare;
     enum mf_status status;
 

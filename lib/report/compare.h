@@ -11,6 +11,17 @@
  * on. */
 bool mf_report_can_go_on(enum mf_status status);
 
+/* The two models of a pair, and whether the document names files. */
+struct mf_report_both {
+    const struct mf_model *a, *b;
+    bool paths;
+};
+
+/* What an error says. Without paths, the file at its beginning becomes which of
+ * the two models it is of. */
+void mf_report_reason(struct mf_json_out *json, const char *key,
+                      const char *message, const struct mf_report_both *both);
+
 /* VALUES of docs/report.md. */
 void mf_report_errors(struct mf_json_out *json, const char *key,
                       const struct mf_value_errors *errors);

@@ -5,9 +5,7 @@
  * The document has columns, but tensors are measured one after the other: so
  * rows are kept, with their histograms packed, until all are known.
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/heap.h"
@@ -171,19 +169,12 @@ static void put_double(struct mf_json_out *json, double number)
 static void put_extreme(struct mf_json_out *json, enum mf_value_type kind,
                         union mf_number number)
 {
-    char digits[24];
-    int size;
-
-    if (kind == MF_VALUE_U64 || (kind == MF_VALUE_I64 && number.i64 >= 0))
+    if (kind == MF_VALUE_U64)
         mf_report_number(json, number.u64);
     else if (kind == MF_VALUE_F64 || kind == MF_VALUE_F32)
         mf_json_f64(json, number.f64);
-    else if (number.i64 >= -((int64_t)1 << 53))
-        mf_json_i64(json, number.i64);
-    else {
-        size = snprintf(digits, sizeof(digits), "%" PRId64, number.i64);
-        mf_json_string(json, digits, (size_t)size);
-    }
+    else
+        mf_report_signed(json, number.i64);
 }
 
 enum kind { COUNT, LEAST, GREATEST, DOUBLE, HISTOGRAM };

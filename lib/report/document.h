@@ -21,6 +21,10 @@ enum mf_status mf_report_check(struct mf_model *const *models, size_t count,
 enum mf_status mf_report_document(const struct mf_report *report,
                                   struct mf_json_out *json);
 
+/* MF_ERR_OUTPUT where the page would replace a file that the options name. */
+enum mf_status mf_report_guard(struct mf_env *env, const char *path,
+                               const struct mf_report_options *options);
+
 /* The page, without the document that belongs between both parts: web/page,
  * put together by make. */
 extern const uint8_t mf_page_head[], mf_page_tail[];

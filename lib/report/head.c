@@ -58,7 +58,7 @@ static enum mf_status fact_put(struct mf_model *model, enum mf_fact fact,
         mf_json_string(json, meta.text.at, meta.text.size);
         return MF_OK;
     }
-    return mf_report_value(model, at, json);
+    return mf_report_whole(model, at, json);
 }
 
 /* A folder of Hugging Face has in config.json what others have in their
@@ -134,10 +134,17 @@ static const char *meaning_of(const char *rule)
     return "";
 }
 
+/* The message of this rule is about the name that the file has. */
+static bool names_file(const struct mf_finding *finding)
+{
+    return strcmp(finding->rule, "FILE-NAME") == 0;
+}
+
 static void finding_put(const struct mf_model *model,
-                        const struct mf_finding *finding,
+                        const struct mf_finding *finding, bool paths,
                         struct mf_json_out *json)
 {
+    bool said = paths || !names_file(finding);
     struct mf_str about = mf_finding_subject(finding);
     struct mf_tensor tensor;
     size_t at;
@@ -152,9 +159,10 @@ static void finding_put(const struct mf_model *model,
         mf_tensor_find(model, finding->tensor.at, finding->tensor.size, &tensor,
                        &at))
         mf_put_number(json, "tensor", at);
-    if (about.at)
+    if (said && about.at)
         mf_put_text(json, "about", about);
-    mf_put_string(json, "message", finding->message);
+    mf_put_string(json, "message",
+                  said ? finding->message : meaning_of(finding->rule));
     mf_put_string(json, "meaning", meaning_of(finding->rule));
     mf_json_end(json, '}');
 }
@@ -194,7 +202,7 @@ enum mf_status mf_report_verdict(struct mf_model *model,
     mf_json_key(json, "findings");
     mf_json_begin(json, '[');
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-        finding_put(model, &finding, json);
+        finding_put(model, &finding, options && options->paths, json);
     mf_json_end(json, ']');
     mf_json_end(json, '}');
     return MF_OK;

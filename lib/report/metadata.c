@@ -109,12 +109,12 @@ static enum mf_status element_put(struct mf_values *values,
 
 /* Elements of an array, or pairs of a key and a value. */
 static enum mf_status elements_put(struct mf_values *values, bool object,
-                                   struct mf_json_out *json)
+                                   uint64_t most, struct mf_json_out *json)
 {
     enum mf_status status = MF_OK;
 
     mf_json_begin(json, '[');
-    for (size_t i = 0; status == MF_OK && i < ELEMENTS_SHOWN; i++) {
+    for (uint64_t i = 0; status == MF_OK && i < most; i++) {
         struct mf_value value;
 
         status = mf_values_next(values, &value);
@@ -135,9 +135,10 @@ static enum mf_status elements_put(struct mf_values *values, bool object,
     return status;
 }
 
-/* The value, and how many bytes a string has. */
+/* The value with `most` elements, and how many bytes a string has. */
 static enum mf_status value_put(struct mf_model *model, size_t index,
-                                struct mf_json_out *json, uint64_t *bytes)
+                                uint64_t most, struct mf_json_out *json,
+                                uint64_t *bytes)
 {
     struct mf_values *values;
     struct mf_value value;
@@ -150,7 +151,8 @@ static enum mf_status value_put(struct mf_model *model, size_t index,
     if (status != MF_OK)
         ;
     else if (value.event == MF_EVENT_BEGIN)
-        status = elements_put(values, value.type == MF_VALUE_OBJECT, json);
+        status =
+            elements_put(values, value.type == MF_VALUE_OBJECT, most, json);
     else if (value.type == MF_VALUE_STRING)
         status = string_put(values, &value, STRING_ROOM, json, bytes);
     else
@@ -159,12 +161,12 @@ static enum mf_status value_put(struct mf_model *model, size_t index,
     return status;
 }
 
-enum mf_status mf_report_value(struct mf_model *model, size_t index,
+enum mf_status mf_report_whole(struct mf_model *model, size_t index,
                                struct mf_json_out *json)
 {
     uint64_t bytes;
 
-    return value_put(model, index, json, &bytes);
+    return value_put(model, index, UINT64_MAX, json, &bytes);
 }
 
 enum mf_status mf_report_entry(struct mf_model *model, size_t index,
@@ -186,7 +188,7 @@ enum mf_status mf_report_entry(struct mf_model *model, size_t index,
     if (meta.type == MF_VALUE_ARRAY || meta.type == MF_VALUE_OBJECT)
         mf_put_number(json, "count", meta.count);
     mf_json_key(json, "value");
-    status = value_put(model, index, json, &bytes);
+    status = value_put(model, index, ELEMENTS_SHOWN, json, &bytes);
     if (bytes > STRING_ROOM)
         mf_put_number(json, "bytes", bytes);
     mf_json_end(json, '}');

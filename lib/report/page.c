@@ -88,6 +88,8 @@ enum mf_status mf_report(struct mf_model *const *models, size_t count,
         return status;
     env = models[0]->env;
     MF_NEED(env, path);
+    if (mf_report_guard(env, path, &report.options) != MF_OK)
+        return env->error.status;
     page = mf_alloc(env, sizeof(*page));
     if (!page)
         return MF_ERR_MEMORY;

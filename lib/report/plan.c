@@ -290,8 +290,8 @@ static enum mf_status put_plan(struct planning *work)
     return status;
 }
 
-/* Whether the model is one that is run: it names its architecture, or is a
- * folder of Hugging Face, even one of a family that is not known. */
+/* Whether the model is one that is run: it names its architecture, or is the
+ * config.json of one, even of a family that is not known. */
 static bool is_run(const struct planning *work, const struct mf_model *model)
 {
     struct mf_meta architecture;
@@ -303,12 +303,25 @@ static bool is_run(const struct planning *work, const struct mf_model *model)
                          &architecture, NULL);
 }
 
+/* All that there is to say of a folder whose config.json has a fault. */
+static void put_refusal(struct mf_json_out *json, const char *reason)
+{
+    mf_json_key(json, "plan");
+    mf_json_begin(json, '{');
+    mf_put_string(json, "reason", reason);
+    mf_json_end(json, '}');
+}
+
 static enum mf_status make(struct planning *work, const struct mf_model *model)
 {
     uint64_t most;
     enum mf_status status =
         plan_with(work, (struct mf_plan_options){ 0 }, &work->base);
 
+    if (status == MF_OK && mf_planner_is_refused(work->planner)) {
+        put_refusal(work->json, mf_planner_reason(work->planner));
+        return MF_OK;
+    }
     if (status != MF_OK || !is_run(work, model))
         return status;
     most =
@@ -329,12 +342,8 @@ static enum mf_status refused(struct mf_model *model, struct mf_json_out *json)
 
     if (status != MF_ERR_UNSUPPORTED && status != MF_ERR_CORRUPT)
         return status;
-    if (model->bare) {
-        mf_json_key(json, "plan");
-        mf_json_begin(json, '{');
-        mf_put_string(json, "reason", model->env->error.message);
-        mf_json_end(json, '}');
-    }
+    if (model->bare)
+        put_refusal(json, model->env->error.message);
     mf_clear_error(model->env);
     return MF_OK;
 }

@@ -13,6 +13,9 @@
 /* Integers up to here are doubles, in which readers of JSON have them. */
 #define EXACT ((uint64_t)1 << 53)
 
+/* Bytes of a character of UTF-8. */
+#define CHARACTER_MAX 4
+
 struct mf_env *mf_report_env(const struct mf_model *model)
 {
     return model->env;
@@ -31,7 +34,7 @@ void mf_report_number(struct mf_json_out *json, uint64_t number)
     mf_json_string(json, digits, (size_t)size);
 }
 
-static void signed_number(struct mf_json_out *json, int64_t number)
+void mf_report_signed(struct mf_json_out *json, int64_t number)
 {
     char digits[24];
     int size;
@@ -92,7 +95,7 @@ void mf_report_scalar(struct mf_json_out *json, const struct mf_value *value)
     case MF_VALUE_I16:
     case MF_VALUE_I32:
     case MF_VALUE_I64:
-        signed_number(json, value->number.i64);
+        mf_report_signed(json, value->number.i64);
         break;
     case MF_VALUE_F32:
         mf_json_f32(json, (float)value->number.f64);
@@ -114,9 +117,12 @@ void mf_report_scalar(struct mf_json_out *json, const struct mf_value *value)
 
 struct mf_str mf_report_front(struct mf_str text, size_t room)
 {
+    size_t back = 0;
+
     if (text.size <= room)
         return text;
-    while (room > 0 && ((unsigned char)text.at[room] & 0xc0) == 0x80)
-        room--;
-    return (struct mf_str){ text.at, room };
+    while (back < room && back < CHARACTER_MAX - 1 &&
+           ((unsigned char)text.at[room - back] & 0xc0) == 0x80)
+        back++;
+    return (struct mf_str){ text.at, room - back };
 }

@@ -17,8 +17,8 @@ void mf_put_text(struct mf_json_out *json, const char *key, struct mf_str text);
 /* A number, bool or null, as the document has it. */
 void mf_report_scalar(struct mf_json_out *json, const struct mf_value *value);
 
-/* The value of an entry alone; the caller has to say what is cut. */
-enum mf_status mf_report_value(struct mf_model *model, size_t index,
+/* The value of an entry alone, with all elements of an array. */
+enum mf_status mf_report_whole(struct mf_model *model, size_t index,
                                struct mf_json_out *json);
 
 /* At most room bytes of the text, and none of a character that would be cut. */

@@ -184,7 +184,7 @@ static void write_memory(struct mf_recorded *recorded,
     mf_json_key(json, "time");
     mf_json_begin(json, '[');
     for (size_t i = 0; i < count; i++)
-        mf_json_i64(json, (int64_t)(value[0][i] - value[0][0]));
+        mf_report_signed(json, (int64_t)(value[0][i] - value[0][0]));
     mf_json_end(json, ']');
     write_numbers(recorded, "resident", value[1], count);
     if (!is_zero(value[2], count))

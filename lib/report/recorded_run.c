@@ -35,7 +35,7 @@ static void put_number(struct mf_json_out *json, const struct mf_node *node)
     if (node->type == MF_VALUE_U64)
         mf_report_number(json, node->number.u64);
     else if (node->type == MF_VALUE_I64)
-        mf_json_i64(json, node->number.i64);
+        mf_report_signed(json, node->number.i64);
     else
         mf_json_f64(json, node->number.f64);
 }

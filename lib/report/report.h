@@ -45,5 +45,6 @@ enum mf_status mf_report_entry(struct mf_model *model, size_t index,
 
 /* An integer: of more than 53 bits as a string, since readers have doubles. */
 void mf_report_number(struct mf_json_out *json, uint64_t number);
+void mf_report_signed(struct mf_json_out *json, int64_t number);
 
 #endif

@@ -22,14 +22,14 @@ static const char prefix[] = "tokenizer.ggml.";
 struct token {
     uint64_t id;
     size_t size; /* of the text; SIZE_MAX: there is no such token */
-    bool cut;
+    bool cut, has_kind, has_score;
     int64_t kind;
     double score;
     char text[TEXT_ROOM];
 };
 
 struct special {
-    char name[64];
+    struct mf_str name;
     uint64_t id;
 };
 
@@ -41,7 +41,6 @@ struct vocabulary {
     struct special special[SPECIAL];
     size_t special_left; /* that did not fit */
     uint64_t kinds[MF_TOKEN_TYPES], other_kinds;
-    bool has_kinds, has_scores;
 };
 
 /* "tokenizer.ggml." and the rest; false: there is no such key. */
@@ -96,8 +95,8 @@ static void special_note(struct vocabulary *vocabulary,
         return;
     }
     special = &vocabulary->special[vocabulary->special_count++];
-    snprintf(special->name, sizeof(special->name), "%.*s",
-             (int)(meta->key.size - begin - tail), meta->key.at + begin);
+    special->name =
+        (struct mf_str){ meta->key.at + begin, meta->key.size - begin - tail };
     special->id = meta->number.u64;
 }
 
@@ -154,13 +153,14 @@ static void kind_note(struct vocabulary *vocabulary, struct token *token,
 {
     int64_t kind = value->number.i64;
 
-    vocabulary->has_kinds = true;
     if (kind >= 0 && kind < MF_TOKEN_TYPES)
         vocabulary->kinds[kind]++;
     else
         vocabulary->other_kinds++;
-    if (token)
+    if (token) {
         token->kind = kind;
+        token->has_kind = true;
+    }
 }
 
 enum column { TEXTS, KINDS, SCORES };
@@ -168,14 +168,13 @@ enum column { TEXTS, KINDS, SCORES };
 static void note(struct vocabulary *vocabulary, enum column column,
                  struct token *token, const struct mf_value *value)
 {
-    if (column == KINDS &&
-        (value->type == MF_VALUE_I32 || value->type == MF_VALUE_U32))
+    if (column == KINDS)
         kind_note(vocabulary, token, value);
-    else if (column == TEXTS && token && value->type == MF_VALUE_STRING)
+    else if (column == TEXTS && token)
         text_note(token, value);
-    else if (column == SCORES && token && value->type == MF_VALUE_F32) {
-        vocabulary->has_scores = true;
+    else if (column == SCORES && token) {
         token->score = value->number.f64;
+        token->has_score = true;
     }
 }
 
@@ -212,17 +211,28 @@ static enum mf_status column_read(struct vocabulary *vocabulary, size_t index,
     return status;
 }
 
-static enum mf_status read_all(struct vocabulary *vocabulary, size_t tokens)
+/* Whether elements of that type are for the column: others, of which a file
+ * can have as many as it has bytes, are not gone over. */
+static bool suits(enum column column, enum mf_value_type of)
 {
-    enum mf_status status = column_read(vocabulary, tokens, TEXTS);
+    if (column == KINDS)
+        return of == MF_VALUE_I32 || of == MF_VALUE_U32;
+    return of == (column == TEXTS ? MF_VALUE_STRING : MF_VALUE_F32);
+}
+
+static enum mf_status read_all(struct vocabulary *vocabulary)
+{
+    static const char *const keys[] = {
+        [TEXTS] = "tokens", [KINDS] = "token_type", [SCORES] = "scores"
+    };
+    enum mf_status status = MF_OK;
     struct mf_meta meta;
     size_t at;
 
-    if (status == MF_OK &&
-        array_find(vocabulary->model, "token_type", &meta, &at))
-        status = column_read(vocabulary, at, KINDS);
-    if (status == MF_OK && array_find(vocabulary->model, "scores", &meta, &at))
-        status = column_read(vocabulary, at, SCORES);
+    for (int i = TEXTS; i <= SCORES && status == MF_OK; i++)
+        if (array_find(vocabulary->model, keys[i], &meta, &at) &&
+            suits((enum column)i, meta.of))
+            status = column_read(vocabulary, at, (enum column)i);
     return status;
 }
 
@@ -246,8 +256,7 @@ static void kinds_put(const struct vocabulary *vocabulary,
     mf_json_end(json, '}');
 }
 
-static void token_put(const struct vocabulary *vocabulary,
-                      const struct token *token, struct mf_json_out *json)
+static void token_put(const struct token *token, struct mf_json_out *json)
 {
     mf_put_number(json, "id", token->id);
     if (token->size == SIZE_MAX)
@@ -255,12 +264,12 @@ static void token_put(const struct vocabulary *vocabulary,
     mf_put_text(json, "text", (struct mf_str){ token->text, token->size });
     if (token->cut)
         mf_put_bool(json, "cut", true);
-    if (vocabulary->has_kinds)
+    if (token->has_kind)
         mf_put_string(json, "kind",
                       token->kind >= 0 && token->kind < MF_TOKEN_TYPES
                           ? kind_names[token->kind]
                           : "other");
-    if (vocabulary->has_scores) {
+    if (token->has_score) {
         mf_json_key(json, "score");
         mf_json_f32(json, (float)token->score);
     }
@@ -275,8 +284,8 @@ static void special_put(const struct vocabulary *vocabulary,
         const struct special *special = &vocabulary->special[i];
 
         mf_json_begin(json, '{');
-        mf_put_string(json, "name", special->name);
-        token_put(vocabulary, token_find(vocabulary, special->id), json);
+        mf_put_text(json, "name", special->name);
+        token_put(token_find(vocabulary, special->id), json);
         mf_json_end(json, '}');
     }
     mf_json_end(json, ']');
@@ -291,8 +300,7 @@ static void samples_put(const struct vocabulary *vocabulary,
     mf_json_begin(json, '[');
     for (size_t i = 0; i < vocabulary->sample_count; i++) {
         mf_json_begin(json, '{');
-        token_put(vocabulary,
-                  token_find(vocabulary, sample_id(vocabulary->count, i)),
+        token_put(token_find(vocabulary, sample_id(vocabulary->count, i)),
                   json);
         mf_json_end(json, '}');
     }
@@ -352,7 +360,7 @@ enum mf_status mf_report_tokenizer(struct mf_model *model,
     status = vocabulary->token ? MF_OK : MF_ERR_MEMORY;
     if (status == MF_OK) {
         choose(vocabulary);
-        status = read_all(vocabulary, at);
+        status = read_all(vocabulary);
     }
     if (status == MF_OK)
         tokenizer_put(vocabulary, json);

@@ -4,6 +4,8 @@
  */
 #include "lib/report/compare.h"
 
+#include <string.h>
+
 #include "lib/model/model.h"
 #include "lib/model/types.h"
 
@@ -75,8 +77,18 @@ static void counts_put(struct mf_json_out *json,
     mf_json_end(json, '}');
 }
 
+/* An importance matrix of another model is a reason as well: what it covers is
+ * in the section about it. */
+static bool can_go_on(const struct mf_error *error)
+{
+    return mf_report_can_go_on(error->status) ||
+           strcmp(error->rule, "IMATRIX-MISMATCH") == 0;
+}
+
 static enum mf_status verify(struct mf_model *model, struct mf_model *source,
-                             const char *imatrix, struct mf_json_out *json)
+                             const char *imatrix,
+                             const struct mf_report_both *both,
+                             struct mf_json_out *json)
 {
     const struct mf_verify_options options = { .size = sizeof(options),
                                                .imatrix = imatrix,
@@ -91,9 +103,9 @@ static enum mf_status verify(struct mf_model *model, struct mf_model *source,
     mf_json_end(json, ']');
     if (status == MF_OK)
         counts_put(json, &result);
-    if (!mf_report_can_go_on(status))
+    if (status == MF_OK || !can_go_on(&model->env->error))
         return status;
-    mf_put_string(json, "reason", model->env->error.message);
+    mf_report_reason(json, "reason", model->env->error.message, both);
     mf_clear_error(model->env);
     return MF_OK;
 }
@@ -104,6 +116,8 @@ enum mf_status mf_report_verify(struct mf_model *const *models, size_t a,
                                 struct mf_json_out *json)
 {
     size_t source = is_source(models[a]) ? a : b, model = source == a ? b : a;
+    const struct mf_report_both both = { models[a], models[b],
+                                         options && options->paths };
     enum mf_status status;
 
     if (!is_source(models[source]) || !is_quantized(models[model]))
@@ -113,7 +127,7 @@ enum mf_status mf_report_verify(struct mf_model *const *models, size_t a,
     mf_put_number(json, "model", model);
     mf_put_number(json, "source", source);
     status = verify(models[model], models[source],
-                    options ? options->imatrix : NULL, json);
+                    options ? options->imatrix : NULL, &both, json);
     mf_json_end(json, '}');
     return status;
 }

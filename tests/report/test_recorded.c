@@ -47,6 +47,20 @@ static void paths_are_there_if_they_are_wanted(void **state)
                        "--rounds=7 /x\"" RECORD_HOST RECORD_TABLES);
 }
 
+static void long_integers_are_strings(void **state)
+{
+    (void)state;
+    save_record();
+    save_text("run.json", "{\"exit_code\":-9223372036854775808,\"version\":"
+                          "-9007199254740992}");
+    expect_part(scratch_folder, "\"version\":-9007199254740992,"
+                                "\"exit_code\":\"-9223372036854775808\"");
+    save_text("memory.csv",
+              "timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,"
+              "temp_buffer_bytes\n0,1,0,1,1\n9223372036854775807,1,0,1,1\n");
+    expect_part(scratch_folder, "\"time\":[0,\"9223372036854775807\"]");
+}
+
 /* ---- problems ---- */
 
 static void expect_problem(const char *problem)
@@ -317,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(a_record_has_no_moment_and_no_path),
         WITH_ENV(paths_are_there_if_they_are_wanted),
+        WITH_ENV(long_integers_are_strings),
         WITH_ENV(a_changed_file_is_a_problem),
         WITH_ENV(a_missing_file_is_a_problem),
         WITH_ENV(a_killed_run_is_shown_as_far_as_it_came),

@@ -103,7 +103,8 @@ const elementText = (entry, each) => {
 
     if (typeof cutOff.value === "string")
         return `${cutOff.value}… (${grouped(exact(cutOff.bytes) ?? "?")} bytes)`;
-    return has(cutOff.of) ? `${cutOff.of}[${cutOff.count}]` : JSON.stringify(each) ?? "";
+    return has(cutOff.count) ? `${string(cutOff.type, "?")}[${cutOff.count}]`
+        : JSON.stringify(each) ?? "";
 };
 
 function arrayNode(entry, value) {
