@@ -227,9 +227,9 @@ static enum mf_status try_open(struct run *run, const char *path,
         .bare = run->may_be_bare,
     };
     const char *name = inputs_model_path(run, path);
-    enum mf_status status =
-        remote_is_url(path) ? remote_open(run, path, &options, out)
-                            : mf_model_open(run->env, name, &options, out);
+    enum mf_status status = remote_is_url(path)
+                                ? remote_open(run, path, &options, out)
+                                : mf_model_open(run->env, name, &options, out);
 
     if (status == MF_OK) {
         run->size += mf_model_info(*out)->file_size;
