@@ -447,6 +447,11 @@ named() {
         expect 0 "  ollama:tiny" hash ollama:tiny
 }
 check "ollama:NAME is a file wherever one is read" named
+completed() {
+    [ "$("$modelfile" complete -- info ollama:h 2>/dev/null | grep '^ollama' |
+        tr -d '\t')" = "ollama:hf.co/me/tiny-GGUF:Q8_0" ]
+}
+check "names are completed" completed
 check "a name that is missing" expect 3 \
     "$dir/ol/manifests/registry.ollama.ai/library/none/latest" info ollama:none
 gone() {

@@ -7,6 +7,7 @@
 
 #include "cli/commands/complete/complete.h"
 #include "cli/formats.h"
+#include "cli/ollama.h"
 #include "cli/types.h"
 #include "lib/program.h"
 
@@ -121,6 +122,37 @@ static void offer_models(struct run *run)
     offer_by_shell(run, "models");
 }
 
+struct ollama {
+    struct run *run;
+    const struct place *place;
+};
+
+static void offer_manifest(void *user, const char *name, const char *path,
+                           bool bad)
+{
+    const struct ollama *ollama = user;
+    char text[PATH_MAX];
+
+    (void)path;
+    if (bad || strlen(name) >= sizeof(text) - sizeof(OLLAMA_PREFIX))
+        return;
+    strcpy(text, OLLAMA_PREFIX);
+    strcat(text, name);
+    offer(ollama->run, ollama->place, str_of(text), "", "");
+}
+
+/* Once the word begins so. */
+static void offer_ollama(struct run *run, const struct place *place)
+{
+    struct ollama ollama = { run, place };
+    char folder[PATH_MAX];
+
+    if (strncmp(place->word, OLLAMA_PREFIX, strlen(OLLAMA_PREFIX)) != 0)
+        return;
+    for (size_t i = 0; ollama_folder(i, folder); i++)
+        ollama_each(run, folder, offer_manifest, &ollama);
+}
+
 /* A tensor, then a type after the sign. */
 static void offer_tensor_type(struct run *run, const struct place *place)
 {
@@ -153,6 +185,7 @@ void values_offer(struct run *run, const struct place *place,
         offer_by_shell(run, "folders");
         break;
     case MODELS:
+        offer_ollama(run, place);
         offer_models(run);
         break;
     case COMMANDS:
