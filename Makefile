@@ -314,9 +314,12 @@ $(BUILD)/cli/build.o: private OWN := \
 
 # Commands have no loops over data: their size matters, not their speed.  Objects
 # that every allocation or byte of output goes through stay fast.
+# Nor have these rooms and formats.
+SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix $(addprefix lib/,report \
+                 hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
 ifneq (,$(filter -O2,$(CFLAGS)))
-$(COMMANDS): private OWN := -Os
+$(COMMANDS) $(SMALL): private OWN := -Os
 endif
 $(BUILD)/cli/commands/help/roff.o: private OWN += -DMF_RELEASED='"$(RELEASED)"'
 
@@ -382,7 +385,7 @@ $(foreach isa,$(ISAS),$(eval $(call codec_rule,$(isa))))
 
 $(BUILD)/$(PAGE_TEXT).c: lib/report/page.sh $(wildcard web/page/*)
 	@mkdir -p $(@D)
-	@sh lib/report/page.sh >$@
+	@sh lib/report/page.sh $(if $(filter 0,$(ZLIB)),plain) >$@
 
 $(BUILD)/$(PAGE_TEXT).o: $(BUILD)/$(PAGE_TEXT).c
 	$(call say,CC,$@)

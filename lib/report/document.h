@@ -26,7 +26,8 @@ enum mf_status mf_report_guard(struct mf_env *env, const char *path,
                                const struct mf_report_options *options);
 
 /* The page, without the document that belongs between both parts: web/page,
- * put together by make. */
+ * put together by make.  Packed: raw deflate. */
+extern const bool mf_page_is_packed;
 extern const uint8_t mf_page_head[], mf_page_tail[];
 extern const size_t mf_page_head_size, mf_page_tail_size;
 
