@@ -207,7 +207,9 @@ static mf_report_section *section_named(const char *name)
  * of the kind. */
 EXPORT("section", int, module_section(const char *name))
 {
-    const struct mf_report_options options = { .size = sizeof(options) };
+    /* The files were chosen by hand: a finding may name them. */
+    const struct mf_report_options options = { .size = sizeof(options),
+                                               .paths = true };
     struct mf_json_out json = { .write = put };
     mf_report_section *write = section_named(name);
     enum mf_status status = MF_ERR_ARGUMENT;
