@@ -227,8 +227,10 @@ for threads in 1 2 5; do
 done
 check "threads change nothing" \
     [ "$(cat "$dir"/with.* | sort -u | wc -l)" -eq 1 ]
-check "of 90,000 tensors there is a line of each" [ "$(utf8 tensors stats \
-    --histogram "$dir/many.safetensors" | grep -c '^model')" -eq 90000 ]
+if counts_memory; then # a sanitizer takes too long for it
+    check "of 90,000 tensors there is a line of each" [ "$(utf8 tensors stats \
+        --histogram "$dir/many.safetensors" | grep -c '^model')" -eq 90000 ]
+fi
 
 # ---- terminals
 
