@@ -21,7 +21,7 @@ libs=${LIBS:--lz -lgomp -lpthread -lm -ldl}
 # Hugging Face, plan, or have objects of their own (see the Makefile).
 needs() { # ROOM NAME
     case $1 in
-    card | encode | hub | plan | restore | rows | tokenizer | yaml) return 0 ;;
+    card | encode | hub | plan | report | restore | rows | tokenizer | yaml) return 0 ;;
     cli | full | arch) return 0 ;;
     esac
     case $2 in
