@@ -11,6 +11,7 @@
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/output.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/room.h"
 
@@ -56,14 +57,15 @@ static size_t name_size(const char *path)
     return size;
 }
 
-/* Whether a page can be named after it: not standard input, nor "..". */
+/* Whether a page can be named after it: not standard input, nor "..", nor what
+ * is on a server, which is no place for a page. */
 static bool has_name(const char *path)
 {
     size_t size = name_size(path), begin = size;
 
     while (begin > 0 && path[begin - 1] != '/')
         begin--;
-    return strcmp(path, "-") != 0 && begin < size &&
+    return strcmp(path, "-") != 0 && !remote_is_url(path) && begin < size &&
            strspn(path + begin, ".") < size - begin;
 }
 

@@ -63,6 +63,8 @@ fi
 rm -r rec kept
 check "standard input gives the page no name" \
     expect 2 "use '--output'" report -
+check "nor does an address" \
+    expect 2 "use '--output'" report http://127.0.0.1:1/good-llama.gguf
 check "nor does the folder one is in" expect 2 "use '--output'" report .
 check "nor the one above" expect 2 "use '--output'" report other/..//
 check "an empty name of a matrix is refused" \
