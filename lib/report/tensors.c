@@ -20,8 +20,8 @@
 #define RECENT 128
 
 struct recent {
-    uint32_t tensor[RECENT]; /* that has it */
-    size_t count;            /* listed */
+    struct mf_tensor tensor[RECENT]; /* that has it */
+    size_t count;                    /* listed */
 };
 
 static bool same_type(const struct mf_tensor *a, const struct mf_tensor *b)
@@ -43,16 +43,15 @@ static size_t place_of(const struct mf_model *model, struct recent *recent,
                        size_t index, same_tensors *same, bool *is_new)
 {
     size_t first = recent->count > RECENT ? recent->count - RECENT : 0;
-    struct mf_tensor tensor, other;
+    struct mf_tensor tensor;
 
     *is_new = false;
     mf_tensor_at(model, index, &tensor);
     for (size_t i = recent->count; i > first; i--)
-        if (mf_tensor_at(model, recent->tensor[(i - 1) % RECENT], &other) &&
-            same(&tensor, &other))
+        if (same(&tensor, &recent->tensor[(i - 1) % RECENT]))
             return i - 1;
     *is_new = true;
-    recent->tensor[recent->count % RECENT] = (uint32_t)index;
+    recent->tensor[recent->count % RECENT] = tensor;
     return recent->count++;
 }
 
