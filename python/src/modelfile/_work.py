@@ -711,21 +711,38 @@ def verify(
 
 
 def _report(
-    models: Any, call: Any, progress: Any, env: dict[str, Any], **options: Any
+    models: Any,
+    call: Any,
+    progress: Any,
+    *,
+    threads: int | None,
+    max_memory: Size | None,
+    allow_missing: bool,
+    compare: bool,
+    imatrix: File | None,
+    run: File | None,
+    **options: Any,
 ) -> None:
     """Calls a function for a report with models of one environment."""
     single = isinstance(models, (Model, str, bytes, os.PathLike))
     several = [models] if single else list(models)
     if not several:
         raise ValueError("a report is about at least one model")
-    missing = env.pop("allow_missing")
-    shared = Env(**env)
-    how = sized(_abi.mf_report_options, **options)
+    env = Env(threads=threads, heap_limit=size("max_memory", max_memory or 0))
+    how = sized(
+        _abi.mf_report_options,
+        no_compare=not compare,
+        imatrix=_paths(imatrix),
+        recorded=_paths(run),
+        **options,
+    )
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(_again(shared, each, missing)) for each in several]
+        opened = [
+            stack.enter_context(_again(env, each, allow_missing)) for each in several
+        ]
         rows = (ctypes.c_void_p * len(opened))(*(each.handle for each in opened))
         shows = stack.enter_context(shown(progress, "report"))
-        call(shared, rows, len(opened), ctypes.byref(how), shows)
+        call(env, rows, len(opened), ctypes.byref(how), shows)
 
 
 def report(
@@ -760,18 +777,19 @@ def report(
     def call(env: Any, rows: Any, count: int, how: Any, shows: Any) -> None:
         env.call(lib.mf_report, rows, count, name, how, progress=shows)
 
-    limit = size("max_memory", max_memory or 0)
     _report(
         models,
         call,
         progress,
-        {"threads": threads, "heap_limit": limit, "allow_missing": allow_missing},
+        threads=threads,
+        max_memory=max_memory,
+        allow_missing=allow_missing,
+        compare=compare,
+        imatrix=imatrix,
+        run=run,
         data=data,
-        no_compare=not compare,
         paths=paths,
         replace=replace,
-        imatrix=_paths(imatrix),
-        recorded=_paths(run),
         limit=size("fit", fit or 0),
     )
 
@@ -805,17 +823,18 @@ def report_document(
         put = env.guard(lib.mf_report_json.argtypes[3], write)
         env.call(lib.mf_report_json, rows, count, how, put, None, progress=shows)
 
-    limit = size("max_memory", max_memory or 0)
     _report(
         models,
         call,
         progress,
-        {"threads": threads, "heap_limit": limit, "allow_missing": allow_missing},
+        threads=threads,
+        max_memory=max_memory,
+        allow_missing=allow_missing,
+        compare=compare,
+        imatrix=imatrix,
+        run=run,
         data=data,
-        no_compare=not compare,
         paths=paths,
-        imatrix=_paths(imatrix),
-        recorded=_paths(run),
     )
     document: dict[str, Any] = json.loads(b"".join(pieces))
     return document
