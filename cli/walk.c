@@ -20,13 +20,6 @@ bool walk_join(char out[PATH_MAX], const char *folder, const char *name)
     return size > 0 && size < PATH_MAX;
 }
 
-bool walk_is_folder(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 struct names {
     struct buffer text; /* terminated names, one after the other */
     struct buffer rows; /* where each begins, as uint32_t */

@@ -25,7 +25,4 @@ bool walk_folder(struct run *run, const char *folder, walk_found *found,
 /* FOLDER/NAME; false if that is too long. */
 bool walk_join(char out[PATH_MAX], const char *folder, const char *name);
 
-/* Whether that is a folder, also through a symbolic link. */
-bool walk_is_folder(const char *path);
-
 #endif

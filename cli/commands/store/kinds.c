@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cli/inputs.h"
 #include "cli/ollama.h"
 #include "cli/report.h"
 #include "cli/room.h"
@@ -61,7 +62,7 @@ static void add_usual(struct store_places *places,
     char path[PATH_MAX];
 
     for (size_t i = 0; kind->usual(i, path); i++)
-        if (walk_is_folder(path) && kind->is(path))
+        if (inputs_is_folder(path) && kind->is(path))
             add(places, kind, path);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/commands/store/store.h"
+#include "cli/inputs.h"
 
 bool lmstudio_usual(size_t index, char out[PATH_MAX])
 {
@@ -39,7 +40,7 @@ static bool has_folder(const char *folder, bool (*passes)(const char *path))
 
 static bool has_folders(const char *path)
 {
-    return has_folder(path, walk_is_folder);
+    return has_folder(path, inputs_is_folder);
 }
 
 /* PUBLISHER/REPOSITORY */

@@ -12,13 +12,14 @@
 #include <string.h>
 
 #include "cli/commands/store/store.h"
+#include "cli/inputs.h"
 
 bool ollama_is(const char *folder)
 {
     char path[PATH_MAX];
 
-    return walk_join(path, folder, "manifests") && walk_is_folder(path) &&
-           walk_join(path, folder, "blobs") && walk_is_folder(path);
+    return walk_join(path, folder, "manifests") && inputs_is_folder(path) &&
+           walk_join(path, folder, "blobs") && inputs_is_folder(path);
 }
 
 struct manifest {
