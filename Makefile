@@ -312,9 +312,9 @@ PLACES := $(addsuffix =%,-ffile-prefix-map -fdebug-prefix-map -fmacro-prefix-map
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(filter-out $(PLACES),$(CFLAGS))))"'
 
-# Commands have no loops over data: their size matters, not their speed.  Objects
-# that every allocation or byte of output goes through stay fast.
-# Nor have these rooms and formats.
+# Commands and these rooms and formats have no loops over data: their size
+# matters, not their speed.  Objects that every allocation or byte of output goes
+# through stay fast.
 SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix $(addprefix lib/,report \
                  hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))

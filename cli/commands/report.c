@@ -57,8 +57,8 @@ static size_t name_size(const char *path)
     return size;
 }
 
-/* Whether a page can be named after it: not standard input, nor "..", nor what
- * is on a server, which is no place for a page. */
+/* Whether a page can be named after it: not standard input, nor "..", nor an
+ * address. */
 static bool has_name(const char *path)
 {
     size_t size = name_size(path), begin = size;

@@ -133,7 +133,7 @@ static void put_rows(struct histograms *to, const char *label, uint64_t rows,
     put_text(to, number_text(all).at);
 }
 
-/* Nothing of what there is none. */
+/* Parts that are empty are left out. */
 static void put_remarks(struct histograms *to,
                         const struct mf_tensor_histogram *histogram)
 {
