@@ -88,8 +88,10 @@ struct mf_dwarf_value mf_dwarf_read(const struct mf_unit *unit,
     while (form < FORMS && forms[form].size == INDIRECT && bytes->at)
         form = mf_bytes_uleb(bytes);
     size = form < FORMS ? forms[form].size : 0;
-    /* Of an unknown form not even the length is known. */
-    if (form >= FORMS || form == 0 || (size == 0 && form != 0x19)) {
+    /* Of an unknown form, or one that was cut off, not even the length is
+     * known. */
+    if (!bytes->at || form >= FORMS || form == 0 ||
+        (size == 0 && form != 0x19)) {
         *bytes = (struct mf_bytes){ 0 };
         return value;
     }

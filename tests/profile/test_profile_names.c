@@ -161,12 +161,32 @@ static void cut_objects_do_no_harm(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* Each form, one that is only named by the bytes among them, and bytes that
+ * end anywhere in it. */
+static void cut_values_do_no_harm(void **state)
+{
+    static const uint8_t indirect[] = { 0x16, 0x16, 0x16 };
+    const struct mf_unit unit = { .address_size = 8, .offset_size = 4 };
+
+    (void)state;
+    for (uint64_t form = 0; form < 64; form++)
+        for (size_t left = 0; left <= sizeof(indirect); left++) {
+            struct mf_bytes cut = { indirect, left }, missing = { 0 };
+
+            (void)mf_dwarf_read(&unit, &cut, form, 0);
+            assert_true(cut.left <= left);
+            assert_int_equal(mf_dwarf_read(&unit, &missing, form, 0).kind,
+                             MF_DWARF_OTHER);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_objects_name_all),
         cmocka_unit_test(damaged_objects_do_no_harm),
         cmocka_unit_test(cut_objects_do_no_harm),
+        cmocka_unit_test(cut_values_do_no_harm),
     };
 
     if (access("/proc/self/exe", R_OK) != 0) {
