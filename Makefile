@@ -794,13 +794,18 @@ run-tests: tests-built
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
 	    QUICK=$(QUICK) sh tests/run.sh $(RUN)
 
+# Of make test.
+.PHONY: scripts
+scripts:
+	@echo $(SCRIPTS)
+
 # What gcc's build runs again: it has threads, which clang's has only where there
 # is libomp.
 THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep -l threads $(UNIT_SRC))))
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci complete_shells crash docs editors embed outside output package plan_archs python resume rows screen tsv words
+BESIDE   := abi alloc bench ci complete complete_shells crash docs editors embed fixtures outside output package plan_archs python resume rows screen tsv words
 
 check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check

@@ -354,7 +354,7 @@ class Owners(InFolder):
 
             def slow(*_):
                 started.set()
-                time.sleep(0.05)
+                time.sleep(0.01)
 
             def work(use):
                 try:
