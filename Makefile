@@ -228,7 +228,7 @@ KEPT_OBJ     := $(filter-out $(foreach group,$(LEFT_OUT),$(call left_out,$(group
 # cli/measure what measures: bench, and the record of any command, and cli/remote
 # what reads URLs.
 CLI_DIRS := cli cli/commands cli/commands/* cli/measure cli/measure/bench cli/remote
-RULES_TEXT := cli/rules_text
+RULES_TEXT := cli/rules_packed
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 # Tests of a room are in a folder of its name; their programs are not.
@@ -383,18 +383,21 @@ $(BUILD)/lib/quant/%.$(1).o: lib/quant/%.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call codec_rule,$(isa))))
 
-$(BUILD)/$(PAGE_TEXT).c: lib/report/page.sh $(wildcard web/page/*)
+# Texts are packed where there is zlib to unpack them.
+PLAIN = $(if $(filter 0,$(ZLIB)),plain)
+
+$(BUILD)/$(PAGE_TEXT).c: lib/report/page.sh lib/model/pack.sh $(wildcard web/page/*)
 	@mkdir -p $(@D)
-	@sh lib/report/page.sh $(if $(filter 0,$(ZLIB)),plain) >$@
+	@sh lib/report/page.sh $(PLAIN) >$@
 
 $(BUILD)/$(PAGE_TEXT).o: $(BUILD)/$(PAGE_TEXT).c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 # What `validate --explain` prints is what docs/rules.md says.
-$(BUILD)/$(RULES_TEXT).c: docs/rules.md $(RULES_TEXT).awk
+$(BUILD)/$(RULES_TEXT).c: docs/rules.md cli/rules_text.awk lib/model/pack.sh
 	@mkdir -p $(@D)
-	@awk -f $(RULES_TEXT).awk docs/rules.md >$@
+	@awk -f cli/rules_text.awk docs/rules.md | sh lib/model/pack.sh rules_packed $(PLAIN) >$@
 
 $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 	$(call say,CC,$@)

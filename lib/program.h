@@ -56,6 +56,19 @@ size_t mf_env_threads(const struct mf_env *env);
 enum mf_status mf_env_share(struct mf_env *env, size_t count,
                             void (*task)(void *user, size_t index), void *user);
 
+/* A text of the program that make has packed (lib/model/pack.sh). */
+struct mf_packed {
+    const uint8_t *at;
+    size_t size;
+    bool deflated; /* else it is the text */
+};
+
+/* Gives all of it to put, in pieces. */
+enum mf_status mf_packed_put(struct mf_env *env, const struct mf_packed *packed,
+                             void (*put)(void *user, const void *at,
+                                         size_t size),
+                             void *user);
+
 /* Why calls that would use the instruction set of mf_options.isa will fail, to
  * be found out before any work begins; NULL if they will not. */
 const char *mf_isa_refused(const struct mf_env *env);

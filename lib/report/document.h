@@ -5,6 +5,7 @@
 #ifndef MF_LIB_DOCUMENT_H
 #define MF_LIB_DOCUMENT_H
 
+#include "lib/program.h"
 #include "lib/report/report.h"
 
 struct mf_report {
@@ -26,9 +27,7 @@ enum mf_status mf_report_guard(struct mf_env *env, const char *path,
                                const struct mf_report_options *options);
 
 /* The page, without the document that belongs between both parts: web/page,
- * put together by make.  Packed: raw deflate. */
-extern const bool mf_page_is_packed;
-extern const uint8_t mf_page_head[], mf_page_tail[];
-extern const size_t mf_page_head_size, mf_page_tail_size;
+ * put together by make. */
+extern const struct mf_packed mf_page_head, mf_page_tail;
 
 #endif

@@ -9,7 +9,6 @@
 #include "lib/base/error.h"
 #include "lib/io/sink.h"
 #include "lib/model/model.h"
-#include "lib/model/stored_parts.h"
 #include "lib/report/document.h"
 #include "lib/write/convert.h"
 
@@ -50,38 +49,9 @@ static void escaped_put(void *user, const char *at, size_t size)
     }
 }
 
-static enum mf_status packed_put(struct mf_sink *sink, const uint8_t *at,
-                                 size_t size)
+static void part_put(void *user, const void *at, size_t size)
 {
-    enum mf_inflated step = MF_INFLATE_MORE;
-    struct mf_inflate inflate = { .env = NULL };
-
-    if (!mf_inflate_begin(&inflate, sink->env))
-        step = MF_INFLATE_NO_MEMORY;
-    while (step == MF_INFLATE_MORE) {
-        uint8_t piece[2048];
-        size_t in = size, out = sizeof(piece);
-
-        step = mf_inflate_step(&inflate, at, &in, piece, &out);
-        mf_put(sink, piece, out);
-        at += in;
-        size -= in;
-    }
-    mf_inflate_end(&inflate);
-    return step == MF_INFLATE_END
-               ? MF_OK
-               : mf_fail(sink->env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                         "there is no memory to unpack the page");
-}
-
-/* A part of the page that make has put together. */
-static enum mf_status part_put(struct mf_sink *sink, const uint8_t *at,
-                               size_t size)
-{
-    if (mf_page_is_packed)
-        return packed_put(sink, at, size);
-    mf_put(sink, at, size);
-    return MF_OK;
+    mf_put(user, at, size);
 }
 
 static enum mf_status page_put(const struct mf_report *report,
@@ -93,11 +63,11 @@ static enum mf_status page_put(const struct mf_report *report,
     enum mf_status status = MF_OK;
 
     if (!plain)
-        status = part_put(sink, mf_page_head, mf_page_head_size);
+        status = mf_packed_put(sink->env, &mf_page_head, part_put, sink);
     if (status == MF_OK)
         status = mf_report_document(report, &json);
     if (status == MF_OK && !plain)
-        status = part_put(sink, mf_page_tail, mf_page_tail_size);
+        status = mf_packed_put(sink->env, &mf_page_tail, part_put, sink);
     else if (status == MF_OK)
         mf_put(sink, "\n", 1);
     return status;

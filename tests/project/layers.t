@@ -392,7 +392,7 @@ check "heap.o does" refers "$heap" "$library"
 # "USER OWNER" for each object of the program that refers to a symbol of
 # another: the list of commands may refer to all of them.
 program_uses() {
-    { find cli -name '*.c'; echo cli/rules_text.c; } |
+    { find cli -name '*.c'; echo cli/rules_packed.c; } |
         sed "s|^|$build/|; s|c\$|o|" | xargs "$nm" -A -g | awk '
         { object = $1; sub(/:[0-9a-f]*$/, "", object) }
         $(NF - 1) ~ /^[TDBRVC]$/ { home[$NF] = object }

@@ -53,7 +53,10 @@ static void attack_tags(struct run *run)
 void manual_rules(struct run *run)
 {
     struct mf_rule_info rule;
+    struct rule_texts texts;
 
+    if (!rule_texts_open(run, &texts))
+        return;
     begin(run, "modelfile-rules", "what modelfile validate checks",
           "A rule is one thing that can be wrong with a model file. modelfile "
           "validate checks a file against all of them; --ignore and --baseline "
@@ -66,9 +69,10 @@ void manual_rules(struct run *run)
         snprintf(tag, sizeof(tag), "%s (%s)", rule.id,
                  mf_severity_name(rule.severity));
         roff_subheading(&run->out, tag);
-        roff_text(&run->out, rule_text(rule.id));
+        roff_text(&run->out, rule_text(&texts, rule.id));
         readers_line(run, &rule);
     }
+    rule_texts_close(&texts);
     attack_tags(run);
     roff_heading(&run->out, "SEE ALSO");
     roff_reference(&run->out, "modelfile-validate", 1, "");

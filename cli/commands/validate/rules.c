@@ -88,10 +88,9 @@ static void readers_line(struct run *run, const struct mf_rule_info *rule)
     out_text(&run->out, "\n");
 }
 
-static void explain_rule(struct run *run, const struct mf_rule_info *rule)
+static void explain_rule(struct run *run, const struct mf_rule_info *rule,
+                         const char *text)
 {
-    const char *text = rule_text(rule->id);
-
     if (run->options->json) {
         answer_begin(run);
         rule_json(run, rule);
@@ -106,18 +105,30 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
     rule_attacks(run, rule->id);
 }
 
-static void explain(struct run *run, const char *id)
+/* False if it is not the ID of a rule. */
+static bool rules_explain(struct run *run, const char *id)
 {
     struct mf_rule_info rule;
+    struct rule_texts texts;
+    size_t index = 0;
+
+    while (mf_rule_at(index, &rule) && strcasecmp(rule.id, id) != 0)
+        index++;
+    if (!mf_rule_at(index, &rule))
+        return false;
+    if (rule_texts_open(run, &texts)) {
+        explain_rule(run, &rule, rule_text(&texts, rule.id));
+        rule_texts_close(&texts);
+    }
+    return true;
+}
+
+static void explain(struct run *run, const char *id)
+{
     struct nearest nearest;
     size_t index = 0;
 
-    for (size_t i = 0; mf_rule_at(i, &rule); i++)
-        if (strcasecmp(rule.id, id) == 0 && rule_text(rule.id)) {
-            explain_rule(run, &rule);
-            return;
-        }
-    if (attacks_explain(run, id))
+    if (rules_explain(run, id) || attacks_explain(run, id))
         return;
     nearest = nearest_word(id, next_rule, &index);
     report_usage(run, "unknown rule '%.60s'%s", id,

@@ -24,6 +24,8 @@ static void rules(struct run *run)
 {
     struct mf_json_out *json = &run->json;
     struct mf_rule_info rule;
+    struct rule_texts texts;
+    bool explained = rule_texts_open(run, &texts);
 
     mf_json_key(json, "rules");
     mf_json_begin(json, '[');
@@ -31,8 +33,8 @@ static void rules(struct run *run)
         mf_json_begin(json, '{');
         json_text(run, "id", rule.id);
         text_object(run, "shortDescription", rule.meaning);
-        if (rule_text(rule.id))
-            text_object(run, "fullDescription", rule_text(rule.id));
+        if (explained && rule_text(&texts, rule.id))
+            text_object(run, "fullDescription", rule_text(&texts, rule.id));
         mf_json_key(json, "defaultConfiguration");
         mf_json_begin(json, '{');
         json_text(run, "level", mf_severity_name(rule.severity));
@@ -40,6 +42,8 @@ static void rules(struct run *run)
         mf_json_end(json, '}');
     }
     mf_json_end(json, ']');
+    if (explained)
+        rule_texts_close(&texts);
 }
 
 #define SCHEMA                                                                 \
