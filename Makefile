@@ -313,10 +313,11 @@ $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(filter-out $(PLACES),$(CFLAGS))))"'
 
 # Commands and these rooms and formats have no loops over data: their size
-# matters, not their speed.  Objects that every allocation or byte of output goes
-# through stay fast.
+# matters, not their speed.  Objects that every allocation, byte of output or name
+# of a tensor goes through stay fast.
 SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix $(addprefix lib/,report \
                  hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
+SMALL       := $(filter-out $(addprefix $(BUILD)/lib/,arch/name.o arch/tensors.o folder/adapter.o),$(SMALL))
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
 ifneq (,$(filter -O2,$(CFLAGS)))
 $(COMMANDS) $(SMALL): private OWN := -Os
