@@ -57,11 +57,13 @@ mkdir "$copy/lines"
 # keep them from the disk, where it finds that lines are counted.
 counting="-O0 --coverage -fprofile-update=atomic"
 
+# One, or one for each instruction set.
 objects_of() { # FILE.c
-    case $1 in
-    lib/quant/* | lib/lanes/[!i]*) ls "build/${1%.c}".*.o ;;
-    *) echo "build/${1%.c}.o" ;;
-    esac
+    if [ -e "build/${1%.c}.portable.o" ]; then
+        ls "build/${1%.c}".*.o
+    else
+        echo "build/${1%.c}.o"
+    fi
 }
 
 # ---- which lines, and what is changed there
