@@ -236,7 +236,7 @@ UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT     := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SRC:.c=)))
 # What scripts call.
 HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive inflating hub_big reading big \
-              timeit empty faulty make_arch sample)
+              timeit empty faulty make_arch sample kinds)
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)

@@ -4,6 +4,7 @@
  */
 #include "cli/types.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -69,6 +70,22 @@ bool types_check_tensor(struct run *run, const char *option, const char *name)
     report_usage(run, "'%s': unknown tensor type '%.60s'%s", option, name,
                  types_nearest(name).hint);
     return false;
+}
+
+bool types_check_list(struct run *run, const char *option, const char *list)
+{
+    char name[64];
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        size_t size;
+
+        at += *at == ',' && at > list;
+        size = strcspn(at, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)(size < 63 ? size : 63), at);
+        if (!types_check_tensor(run, option, name))
+            return false;
+    }
+    return true;
 }
 
 bool types_is_near(const char *word)

@@ -1685,6 +1685,55 @@ MF_API enum mf_status mf_model_quantize_many(
     size_t count, const struct mf_quantize_options *options,
     const struct mf_convert_options *how, struct mf_quantize_result *results);
 
+/* ---- Types for a size ---------------------------------------------------- */
+
+/* What a tensor is in one type. */
+struct mf_type_cost {
+    uint64_t bytes;
+    double error; /* 0 or more, in any unit that the others have, too; infinite:
+                     the tensor cannot have the type */
+};
+
+#define MF_CHOOSE_NONE    UINT32_MAX
+#define MF_CHOOSE_TENSORS 1000000 /* at most */
+
+/* Costs, types and tensors are numbers here: neither files nor an encoder are
+ * needed. */
+struct mf_choose_options {
+    size_t size;                     /* of this struct: see above */
+    const struct mf_type_cost *cost; /* cost[tensor * types + type] */
+    size_t tensors, types;           /* types: 1 to 64 */
+    uint64_t limit;                  /* bytes of all tensors together at most */
+    /* For each tensor, the type that it gets rather than another one with the
+     * same bytes and error, or MF_CHOOSE_NONE. NULL, or none: the lowest. */
+    const uint32_t *preferred;
+    /* For each tensor a number, or MF_CHOOSE_NONE: those with the same number
+     * get one type. NULL: no tensor is tied to another. */
+    const uint32_t *tied;
+};
+
+struct mf_chosen {
+    uint64_t bytes; /* of all tensors */
+    double error;   /* their sum */
+    double bound;   /* no choice within the limit has less error */
+    double relaxed; /* the same bound, if tensors could be divided between two
+                       types: the optimum of the linear program */
+    uint64_t least, most; /* bytes: no choice has fewer, and with more than most
+                             no error gets less */
+    uint64_t next; /* bytes that the cheapest larger type with less error would
+                      add, which is more than is left; 0: there is none */
+    uint64_t room[4];
+};
+
+/* Chooses a type for each tensor, so that the sum of their errors is the least
+ * that the limit allows, or at most 0.1 % more in nearly all cases: bound says
+ * how far it can be off. No tensor gets a type for which a smaller one has as
+ * little error. types gets a number for each tensor. The same costs give the
+ * same answer on every machine. MF_ERR_LIMIT if the limit is below least. */
+MF_API enum mf_status mf_choose_types(struct mf_env *env,
+                                      const struct mf_choose_options *options,
+                                      uint32_t *types, struct mf_chosen *out);
+
 /* ---- Importance matrices ------------------------------------------------- */
 
 /* Whether the file is an importance matrix of llama-imatrix: GGUF, or the

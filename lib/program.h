@@ -15,6 +15,7 @@
 #define MF_LIB_PROGRAM_H
 
 #include "lib/modelfile.h"
+#include "lib/trials.h"
 
 /* ---- Memory and threads of an env ---------------------------------------- */
 

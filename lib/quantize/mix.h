@@ -17,6 +17,9 @@
  *     prune        leaving out blocks
  *     pattern*     regular expressions for names of tensors
  *     imatrix*     importance matrices, of both file generations
+ *     type_errors  the error of each tensor in each type, by some rows of it
+ *                  (type_rows)
+ *     choose*      one type for each tensor within a size, by numbers alone
  *
  * Invariants.
  *   - Only headers are read: everything is decided, or refused, before a byte

@@ -167,8 +167,9 @@ static enum mf_status plan_outputs(struct mf_quantizing *work,
     return status;
 }
 
-static enum mf_status plan(struct mf_quantizing *work, const char *path,
-                           struct mf_mix_result *mix)
+enum mf_status mf_quantizing_plan_model(struct mf_quantizing *work,
+                                        const char *path,
+                                        struct mf_mix_result *mix)
 {
     struct mf_model *model = work->model;
     const struct mf_format *format =
@@ -366,7 +367,7 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
     status = mf_quantizing_begin(&work, path);
     if (status == MF_OK)
-        status = plan(&work, path, &mix);
+        status = mf_quantizing_plan_model(&work, path, &mix);
     if (status == MF_OK)
         status = mf_outputs_give(&work.outputs, &work.how);
     mf_timed_end(model->env, timed);

@@ -2,7 +2,7 @@
  *
  * quantizing.h - a model that is being quantized, to one output or to several
  *
- * Private to quantize.c, quantize_many.c and quantize_result.c.
+ * Private to quantize.c, quantize_many.c, quantize_result.c and type_errors.c.
  */
 #ifndef MF_LIB_QUANTIZING_H
 #define MF_LIB_QUANTIZING_H
@@ -41,6 +41,11 @@ enum mf_status mf_quantizing_list(struct mf_quantizing *work, size_t number);
  * offsets. */
 enum mf_status mf_quantizing_plan(const struct mf_quantizing *work,
                                   struct mf_draft *draft);
+
+/* All files of one model: lists them, decides types, fixes offsets. */
+enum mf_status mf_quantizing_plan_model(struct mf_quantizing *work,
+                                        const char *path,
+                                        struct mf_mix_result *mix);
 
 /* Shows the plan, or for outputs that are models each one's. */
 void mf_quantizing_show(const struct mf_quantizing *work);

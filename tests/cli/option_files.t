@@ -58,6 +58,17 @@ check "--tensor-type-file of a dry run" kept "$types" \
 echo 'blk=q8_0' >"$work/types.2"
 check "the second of two" kept "$work/types.2" quantize "$small" OUT q8_0 \
     --force --tensor-type-file "$types" --tensor-type-file "$work/types.2"
+check "--recipe" kept "$types" quantize "$small" OUT --force --recipe "$types"
+wide=fixtures/llama/llama-wide.gguf
+echo 'blk=2' >"$work/factors"
+check "--importance" kept "$work/factors" quantize "$wide" OUT --force \
+    --target-bpw 6 --importance "$work/factors"
+check "--importance and --save-recipe" kept "$work/factors" \
+    quantize "$wide" "$work/model.gguf" --force --target-bpw 6 \
+    --importance "$work/factors" --save-recipe OUT
+check "--importance and --plot" kept "$work/factors" \
+    quantize "$wide" - --dry-run --force --target-bpw 6 \
+    --importance "$work/factors" --plot OUT
 echo '{"general.author": "a"}' >"$work/metadata"
 check "--metadata" kept "$work/metadata" \
     convert "$folder" OUT --to gguf --force --metadata "$work/metadata"
@@ -72,7 +83,7 @@ done
 # A new option of this kind needs a line above.  Others write, are read by a
 # command that writes nothing, or are tested elsewhere (--imatrix).
 known="--baseline --check --codequality --config --imatrix --junit --metadata \
---outfile --output --sarif --statement --tensor-type-file"
+--outfile --output --recipe --sarif --save-recipe --statement --tensor-type-file"
 all() {
     grep -rhoE 'OPTION_(TEXT|LIST)\("--[a-z-]+", "FILE"' cli/commands |
         sed 's/.*"\(--[^"]*\)", .*/\1/' | sort -u >"$work/found"

@@ -824,6 +824,27 @@ static void on_histogram(void *user, size_t number,
     (void)histogram;
 }
 
+static void null_mf_choose_types(void)
+{
+    const struct mf_type_cost cost = { 1, 0 };
+    struct mf_choose_options options = { .size = sizeof(options),
+                                         .cost = &cost,
+                                         .tensors = 1,
+                                         .types = 1,
+                                         .limit = 1 };
+    struct mf_chosen chosen;
+    uint32_t type;
+
+    refused(mf_choose_types(NULL, &options, &type, &chosen));
+    named("options", mf_choose_types(env, NULL, &type, &chosen));
+    named("types", mf_choose_types(env, &options, NULL, &chosen));
+    named("out", mf_choose_types(env, &options, &type, NULL));
+    options.cost = NULL;
+    named("options->cost", mf_choose_types(env, &options, &type, &chosen));
+    options.tensors = 0;
+    assert_int_equal(mf_choose_types(env, &options, NULL, &chosen), MF_OK);
+}
+
 static void null_mf_tensor_histograms(void)
 {
     refused(mf_tensor_histograms(NULL, &index, 1, on_histogram, NULL));
@@ -1091,6 +1112,7 @@ static const struct {
     { "mf_bytes_detect", null_mf_bytes_detect },
     { "mf_attack_at", null_mf_attack_at },
     { "mf_attack_fits", null_mf_attack_fits },
+    { "mf_choose_types", null_mf_choose_types },
     { "mf_column_at", null_mf_column_at },
     { "mf_column_chunk_at", null_mf_column_chunk_at },
     { "mf_column_chunk_sort", null_mf_column_chunk_sort },

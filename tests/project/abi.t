@@ -82,6 +82,7 @@ mf_quantize_output
 mf_span
 mf_str
 mf_tensor_type
+mf_type_cost
 mf_value_errors
 mf_verified_key
 mf_verified_tensor

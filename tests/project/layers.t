@@ -517,9 +517,9 @@ declared() {
         sed 's/($//; s/.*[ *]//' | LC_ALL=C sort
 }
 
-# What lib/program.h gives the command alone.
+# What lib/program.h, with the headers that it includes, gives the command alone.
 for_program() {
-    code lib/program.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
+    code lib/program.h lib/trials.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
         LC_ALL=C sort -u
 }
 

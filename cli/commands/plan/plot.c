@@ -2,16 +2,12 @@
  *
  * plot.c - memory against context, drawn as SVG
  *
- * The picture has no script and loads nothing.  Its colours follow the reader's
- * scheme, light or dark; lines also differ in their dashes, and each has its
- * name at its end.
+ * Lines also differ in their dashes, and each has its name at its end.
  */
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/buffer.h"
 #include "cli/commands/plan/plan.h"
+#include "cli/svg.h"
 
 /* In pixels. */
 #define WIDTH  760
@@ -31,72 +27,12 @@ struct tick_text {
 };
 
 struct drawing {
-    struct run *run;
+    struct svg svg;
     const struct picture *picture;
-    struct buffer *out;
     double unit; /* of the memory: a GiB, or a MiB */
     double tick; /* in units */
     int ticks;
-    bool failed;
 };
-
-static void put(struct drawing *to, const char *at, size_t size)
-{
-    if (!to->failed && !buffer_add(to->run, to->out, at, size))
-        to->failed = true;
-}
-
-static void format(struct drawing *to, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void format(struct drawing *to, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    int size;
-
-    va_start(arguments, format);
-    size = vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    put(to, text, (size_t)size < sizeof(text) ? (size_t)size : 0);
-}
-
-static void put_character(struct drawing *to, const char *at)
-{
-    const char *name = *at == '<'   ? "&lt;"
-                       : *at == '>' ? "&gt;" /* not all of "]]>" may be text */
-                       : *at == '&' ? "&amp;"
-                                    : NULL;
-
-    put(to, name ? name : at, name ? strlen(name) : 1);
-}
-
-/* Text from a file: what cannot be in XML is escaped as in a terminal. */
-static void put_text(struct drawing *to, struct mf_str text)
-{
-    while (text.size > 0) {
-        size_t clean = mf_text_clean(text.at, text.size), used;
-        char escaped[12];
-
-        for (size_t i = 0; i < clean; i++)
-            put_character(to, text.at + i);
-        used = clean;
-        if (clean < text.size) {
-            used += mf_text_escape(text.at + clean, text.size - clean, escaped);
-            put(to, escaped, strlen(escaped));
-        }
-        text.at += used;
-        text.size -= used;
-    }
-}
-
-static void put_label(struct drawing *to, double x, double y,
-                      const char *attributes, const char *text)
-{
-    format(to, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    put_text(to, str_of(text));
-    format(to, "</text>\n");
-}
 
 /* ---- scales ---- */
 
@@ -162,53 +98,6 @@ static struct tick_text memory_text(const struct drawing *to, double bytes)
 
 /* ---- axes ---- */
 
-/* A colour of its own for each scheme, without variables of CSS, which fewer
- * viewers know. */
-static void put_style(struct drawing *to)
-{
-    format(to, "<style>\n"
-               "text { font: 13px system-ui, \"DejaVu Sans\", sans-serif; "
-               "fill: #1f2328; }\n"
-               ".title { font-size: 15px; font-weight: bold; }\n"
-               ".paper { fill: #ffffff; }\n"
-               ".dim { fill: #59636e; }\n"
-               ".grid { stroke: #d1d9e0; }\n"
-               ".asked { stroke: #59636e; stroke-dasharray: 2 4; }\n");
-    format(to, ".line { fill: none; stroke-width: 2.5; "
-               "stroke-linejoin: round; }\n"
-               ".limit { stroke: #cf222e; stroke-width: 2; "
-               "stroke-dasharray: 10 5; }\n"
-               ".l0 { stroke: #0969da; }\n"
-               ".l1 { stroke: #bc4c00; stroke-dasharray: 9 4; }\n"
-               ".l2 { stroke: #1a7f37; stroke-dasharray: 3 3; }\n"
-               ".l3 { stroke: #8250df; stroke-dasharray: 9 3 3 3; }\n");
-    format(to, "@media (prefers-color-scheme: dark) {\n"
-               "text { fill: #f0f6fc; }\n"
-               ".paper { fill: #0d1117; }\n"
-               ".dim { fill: #9198a1; }\n"
-               ".grid { stroke: #3d444d; }\n"
-               ".asked { stroke: #9198a1; }\n");
-    format(to, ".limit { stroke: #f85149; }\n"
-               ".l0 { stroke: #4493f8; }\n"
-               ".l1 { stroke: #f0883e; }\n"
-               ".l2 { stroke: #3fb950; }\n"
-               ".l3 { stroke: #ab7df8; }\n"
-               "}\n</style>\n");
-}
-
-static void put_head(struct drawing *to)
-{
-    format(to,
-           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-           "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>",
-           WIDTH, HEIGHT, WIDTH, HEIGHT);
-    put_text(to, to->picture->title);
-    format(to, ": memory against context</title>\n");
-    put_style(to);
-    format(to, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", WIDTH,
-           HEIGHT);
-}
-
 /* 512, 32k, 1M */
 static struct tick_text tokens_text(double tokens)
 {
@@ -227,31 +116,31 @@ static void put_axes(struct drawing *to)
 {
     char text[32];
 
-    format(to, "<text x=\"%d\" y=\"24\" class=\"title\">", LEFT);
-    put_text(to, to->picture->title);
-    format(to, "</text>\n");
-    put_label(to, LEFT, 44, "class=\"dim\"",
+    svg_format(&to->svg, "<text x=\"%d\" y=\"24\" class=\"title\">", LEFT);
+    svg_text(&to->svg, to->picture->title);
+    svg_format(&to->svg, "</text>\n");
+    svg_label(&to->svg, LEFT, 44, "class=\"dim\"",
               to->unit == GIB ? "memory in GiB, for each type of the cache"
                               : "memory in MiB, for each type of the cache");
     for (int i = 0; i <= to->ticks; i++) {
         double y = y_of(to, to->tick * i * to->unit);
 
-        format(to,
-               "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
-               "y2=\"%.1f\"/>\n",
-               LEFT, y, RIGHT, y);
+        svg_format(&to->svg,
+                   "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
+                   "y2=\"%.1f\"/>\n",
+                   LEFT, y, RIGHT, y);
         snprintf(text, sizeof(text), "%.6g", to->tick * i);
-        put_label(to, LEFT - 8, y + 4, "text-anchor=\"end\" class=\"dim\"",
-                  text);
+        svg_label(&to->svg, LEFT - 8, y + 4,
+                  "text-anchor=\"end\" class=\"dim\"", text);
     }
     for (int i = 0; i <= X_TICKS; i++) {
         double context = most_context(to->picture) * i / X_TICKS;
 
-        put_label(to, x_of(to, context), BOTTOM + 18,
+        svg_label(&to->svg, x_of(to, context), BOTTOM + 18,
                   "text-anchor=\"middle\" class=\"dim\"",
                   tokens_text(context).at);
     }
-    put_label(to, (LEFT + RIGHT) / 2.0, BOTTOM + 40,
+    svg_label(&to->svg, (LEFT + RIGHT) / 2.0, BOTTOM + 40,
               "text-anchor=\"middle\" class=\"dim\"", "context in tokens");
 }
 
@@ -262,19 +151,20 @@ static void put_curve(struct drawing *to, size_t number, double label)
     const struct picture *picture = to->picture;
     const struct curve *curve = &picture->curve[number];
 
-    format(to, "<polyline class=\"line l%zu\" points=\"", number);
+    svg_format(&to->svg, "<polyline class=\"line l%zu\" points=\"", number);
     for (size_t i = 0; i < picture->points; i++)
-        format(to, "%s%.1f,%.1f", i > 0 ? " " : "",
-               x_of(to, (double)picture->context[i]),
-               y_of(to, curve->bytes[i]));
-    format(to, "\"/>\n");
-    format(to,
-           "<line class=\"line l%zu\" x1=\"%d\" y1=\"%.1f\" "
-           "x2=\"%d\" y2=\"%.1f\"/>\n",
-           number, RIGHT + 6, label - 4, RIGHT + 30, label - 4);
-    format(to, "<text x=\"%d\" y=\"%.1f\">", RIGHT + 36, label);
-    put_text(to, str_of(curve->name));
-    format(to, ": %s</text>\n", memory_text(to, end_of(picture, number)).at);
+        svg_format(&to->svg, "%s%.1f,%.1f", i > 0 ? " " : "",
+                   x_of(to, (double)picture->context[i]),
+                   y_of(to, curve->bytes[i]));
+    svg_format(&to->svg, "\"/>\n");
+    svg_format(&to->svg,
+               "<line class=\"line l%zu\" x1=\"%d\" y1=\"%.1f\" "
+               "x2=\"%d\" y2=\"%.1f\"/>\n",
+               number, RIGHT + 6, label - 4, RIGHT + 30, label - 4);
+    svg_format(&to->svg, "<text x=\"%d\" y=\"%.1f\">", RIGHT + 36, label);
+    svg_text(&to->svg, str_of(curve->name));
+    svg_format(&to->svg, ": %s</text>\n",
+               memory_text(to, end_of(picture, number)).at);
 }
 
 /* Labels from the top down, none over another: curves come in the order of
@@ -299,12 +189,13 @@ static void put_limit(struct drawing *to)
 
     if (!(limit > 0))
         return;
-    format(to,
-           "<line class=\"limit\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
-           "y2=\"%.1f\"/>\n",
-           LEFT, y, RIGHT, y);
-    format(to, "<text x=\"%d\" y=\"%.1f\">limit: %s</text>\n", LEFT + 8,
-           y > TOP + 20 ? y - 6 : y + 16, memory_text(to, limit).at);
+    svg_format(&to->svg,
+               "<line class=\"limit\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
+               "y2=\"%.1f\"/>\n",
+               LEFT, y, RIGHT, y);
+    svg_format(&to->svg, "<text x=\"%d\" y=\"%.1f\">limit: %s</text>\n",
+               LEFT + 8, y > TOP + 20 ? y - 6 : y + 16,
+               memory_text(to, limit).at);
 }
 
 static void put_asked(struct drawing *to)
@@ -312,23 +203,25 @@ static void put_asked(struct drawing *to)
     double asked = to->picture->asked;
 
     if (asked > 0 && asked <= most_context(to->picture))
-        format(to,
-               "<line class=\"asked\" x1=\"%.1f\" y1=\"%d\" "
-               "x2=\"%.1f\" y2=\"%d\"/>\n",
-               x_of(to, asked), TOP, x_of(to, asked), BOTTOM);
+        svg_format(&to->svg,
+                   "<line class=\"asked\" x1=\"%.1f\" y1=\"%d\" "
+                   "x2=\"%.1f\" y2=\"%d\"/>\n",
+                   x_of(to, asked), TOP, x_of(to, asked), BOTTOM);
 }
 
 bool picture_draw(struct run *run, const struct picture *picture,
                   struct buffer *out)
 {
-    struct drawing to = { .run = run, .picture = picture, .out = out };
+    struct drawing to = { .svg = { .run = run, .out = out },
+                          .picture = picture };
 
     choose_ticks(&to);
-    put_head(&to);
+    svg_head(&to.svg, WIDTH, HEIGHT, picture->title,
+             ": memory against context");
     put_axes(&to);
     put_asked(&to);
     put_curves(&to);
     put_limit(&to);
-    format(&to, "</svg>\n");
-    return !to.failed;
+    svg_format(&to.svg, "</svg>\n");
+    return !to.svg.failed;
 }

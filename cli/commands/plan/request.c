@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/types.h"
+#include "cli/units.h"
 
 /* What llama.cpp leaves free on each device when it fits a model. */
 #define MARGIN_DEFAULT ((uint64_t)1024 * 1024 * 1024)
@@ -35,27 +36,6 @@ static bool ends_with_comma(const char *list)
     return size > 0 && list[size - 1] == ',';
 }
 
-/* 4096, 4k, 1M: k is 1024, as contexts are counted. */
-static bool read_tokens(const char *text, uint64_t *out)
-{
-    unsigned long long number;
-    unsigned shift = 0;
-    char *end;
-
-    errno = 0;
-    number = strtoull(text, &end, 10);
-    if (*end == 'k' || *end == 'K')
-        shift = 10;
-    else if (*end == 'M')
-        shift = 20;
-    end += shift > 0;
-    if (*text < '0' || *text > '9' || *end || errno || number == 0 ||
-        number > (UINT64_C(1) << 63) >> shift)
-        return false;
-    *out = (uint64_t)number << shift;
-    return true;
-}
-
 static bool bad_contexts(struct run *run, const char *list)
 {
     report_usage(run,
@@ -78,36 +58,11 @@ static bool read_contexts(struct run *run, const char *list,
     do {
         if (out->context_count == CONTEXTS_MAX || ends_with_comma(list) ||
             !next_element(&rest, element, sizeof(element)) ||
-            !read_tokens(element, &out->context[out->context_count]))
+            !units_tokens(element, &out->context[out->context_count]))
             return bad_contexts(run, list);
         out->context_count++;
     } while (*rest);
     return true;
-}
-
-/* A number alone is bytes if it is at least that. */
-#define BYTES_LEAST 1000000
-
-/* Memory is sold in units of 1024: 24, 24G, 24GB and 24GiB are the same. */
-static bool read_memory(const char *text, uint64_t *out)
-{
-    static const char letters[] = "kMGTKmgt";
-    size_t digits = strspn(text, "0123456789.");
-    const char *unit = text + digits, *found;
-    char whole[40];
-
-    if (digits == 0 || digits > 24)
-        return false;
-    if (!*unit && args_size(text, out) && *out >= BYTES_LEAST)
-        return true;
-    unit = *unit ? unit : "G";
-    found = strchr(letters, *unit);
-    if (!found ||
-        (unit[1] && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "b") != 0))
-        return args_size(text, out);
-    snprintf(whole, sizeof(whole), "%.*s%ciB", (int)digits, text,
-             letters[(found - letters) % 4]);
-    return args_size(whole, out);
 }
 
 static bool bad_devices(struct run *run, const char *list, const char *option)
@@ -131,7 +86,7 @@ static bool read_devices(struct run *run, const char *list, const char *option,
     do {
         if (*count == MF_PLAN_DEVICES || ends_with_comma(list) ||
             !next_element(&rest, element, sizeof(element)) ||
-            !read_memory(element, &out->device_limit[*count]))
+            !units_memory(element, &out->device_limit[*count]))
             return bad_devices(run, list, option);
         ++*count;
     } while (*rest);
@@ -165,7 +120,7 @@ static bool read_margin(struct run *run, const char *text,
                         struct plan_request *out)
 {
     out->margin = MARGIN_DEFAULT;
-    if (!text || read_memory(text, &out->margin))
+    if (!text || units_memory(text, &out->margin))
         return true;
     out->margin = 0;
     if (strcmp(text, "0") == 0)
@@ -180,7 +135,7 @@ static bool read_margin(struct run *run, const char *text,
 static bool read_fit(struct run *run, const char *text,
                      struct plan_request *out)
 {
-    if (!text || read_memory(text, &out->limit))
+    if (!text || units_memory(text, &out->limit))
         return true;
     report_usage(run,
                  "invalid value '%.60s' for '--fit': not a size such as 16G or "

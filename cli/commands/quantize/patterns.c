@@ -141,10 +141,13 @@ static bool add_file(struct run *run, const char *path,
 /* ---- all of them ---- */
 
 bool patterns_read(struct run *run, const struct text_list *types,
-                   const struct text_list *files, struct patterns *out)
+                   const struct text_list *files, const char *recipe,
+                   struct patterns *out)
 {
     size_t t = 0, f = 0;
 
+    if (recipe && !add_file(run, recipe, out))
+        return false;
     while (t < types->count || f < files->count) {
         bool is_file = f < files->count &&
                        (t == types->count || files->place[f] < types->place[t]);

@@ -6,7 +6,7 @@
  * need a new name of the program only: OUT can be left out, a number after TYPE
  * is the number of threads, and options have llama-quantize's names as well.
  */
-#include "cli/commands/quantize/quantize.h"
+#include "cli/commands/quantize/target.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -44,6 +44,32 @@ static const struct option table[] = {
     OPTION_TEXT("--embedding-type", "TYPE", options.embedding_type,
                 "type of token_embd.weight"),
     OPTION_TEXT("--token-embedding-type", "TYPE", options.embedding_type, NULL),
+    OPTION_SIZE("--target-size", options.target_size,
+                "in place of TYPE: the types with the least error in a file "
+                "of at most SIZE bytes"),
+    OPTION_TEXT("--target-bpw", "BITS", options.target_bpw,
+                "the same by bits per weight, as 4.5"),
+    OPTION_TEXT("--fit", "SIZE", options.fit,
+                "the same for a run that fits into memory of SIZE, by plan"),
+    OPTION_TEXT("--ctx", "N", options.context,
+                "tokens of that run, as 32k (default: the model's)"),
+    OPTION_TEXT("--types", "TYPE,...", options.types,
+                "types to choose from (default: all that llama.cpp loads)"),
+    OPTION_LIST("--min-type", "PATTERN=TYPE", options.min_types,
+                "tensors whose name matches get no type of fewer bits"),
+    OPTION_TEXT("--like", "MIX", options.like,
+                "tensors to which MIX gives more bits than to most keep those"),
+    OPTION_LIST("--tie", "PATTERN", options.ties,
+                "tensors whose name matches get one type"),
+    OPTION_TEXT("--importance", "FILE|none", options.importance,
+                "lines PATTERN=FACTOR: how much an error counts"),
+    OPTION_CHOICE("--samples", "all", 1, options.samples,
+                  "measure all rows, not 4 % of them"),
+    OPTION_TEXT("--save-recipe", "FILE", options.save_recipe,
+                "write the types as a recipe, and errors as FILE.json"),
+    OPTION_TEXT("--plot", "FILE.svg", options.plot, "draw error against size"),
+    OPTION_TEXT("--recipe", "FILE", options.recipe,
+                "in place of TYPE: the types of a recipe"),
     OPTION_FLAG("--pure", options.pure, "use one type for all tensors"),
     OPTION_FLAG("--leave-output", options.leave_output,
                 "do not quantize output.weight"),
@@ -126,6 +152,26 @@ static bool check_outputs(struct run *run)
     return outputs_read(run, &options.outputs, &outputs);
 }
 
+/* IN OUT alone: TYPE is NULL, as if it were there. */
+static bool check_without_type(struct run *run)
+{
+    const char *option = options.recipe ? "--recipe" : target_name(&options);
+    size_t count = run->operand_count;
+
+    if (count == 1)
+        report_usage(run, "missing argument OUT");
+    else if (count > 2 || (count == 2 && mf_mix_name(run->operand[1])))
+        report_usage(run,
+                     "unexpected argument '%.200s': with '%s' there is no TYPE",
+                     run->operand[count > 2 ? 2 : 1], option);
+    else if (count == 2) {
+        run->operand[2] = NULL;
+        run->operand_count = 3;
+        return true;
+    }
+    return count == 0;
+}
+
 /* In the order IN, OUT or NULL, TYPE.  The command's own name is among the
  * arguments but not an operand, so there is room for one more. */
 static bool check_operands(struct run *run)
@@ -135,6 +181,8 @@ static bool check_operands(struct run *run)
 
     if (options.outputs.count > 0)
         return check_outputs(run);
+    if (target_is_given(&options) || options.recipe)
+        return check_without_type(run);
     if (is_type_first(run))
         swap(operand + 1);
     else if (*count >= 2 && (mf_mix_name(operand[1]) ||
@@ -178,9 +226,46 @@ static const char *out_path(struct run *run)
 
 static struct request *request;
 
-static void quantize_model(struct run *run, struct mf_model *model)
+/* Writes the model, and what was chosen for it; target NULL: nothing was. */
+static void write_model(struct run *run, struct mf_model *model,
+                        const char *path, const struct mf_convert_options *how,
+                        struct target *target)
 {
     struct mf_quantize_result result = { 0 };
+
+    if (mf_model_quantize(model, path, &request->options, how, &result) !=
+        MF_OK) {
+        report_failure(run, run->operand[0]);
+        return;
+    }
+    output_name_left(run, path, result.format,
+                     options.keep_split ? result.file_count : 0);
+    report_done(run, path,
+                result.file_count > 1 ? "was written, in several files"
+                                      : "was written");
+    result_show(run, path, &result, request);
+    if (!target)
+        return;
+    if (run->options->json || run->options->dry_run || !output_is_stdout(path))
+        target_show(target);
+    if (options.save_recipe && !recipe_save(target, model))
+        return;
+    if (options.plot)
+        target_plot(target, model);
+}
+
+static void write_chosen(struct run *run, struct mf_model *model,
+                         const char *path, const struct mf_convert_options *how)
+{
+    struct target target = { .run = run, .given = &options };
+
+    if (target_choose(&target, model, path, request, how))
+        write_model(run, model, path, how, &target);
+    target_release(&target);
+}
+
+static void quantize_model(struct run *run, struct mf_model *model)
+{
     const char *path = outputs.count > 0 ? outputs.at->path : out_path(run);
     struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
@@ -198,17 +283,11 @@ static void quantize_model(struct run *run, struct mf_model *model)
         outputs_quantize(run, model, &outputs, request, &how);
         return;
     }
-    if (mf_model_quantize(model, path, &request->options, &how, &result) !=
-        MF_OK) {
-        report_failure(run, run->operand[0]);
-        return;
-    }
-    output_name_left(run, path, result.format,
-                     options.keep_split ? result.file_count : 0);
-    report_done(run, path,
-                result.file_count > 1 ? "was written, in several files"
-                                      : "was written");
-    result_show(run, path, &result, request);
+    if (target_is_given(&options))
+        write_chosen(run, model, path, &how);
+    else if (!options.recipe ||
+             recipe_find_base(run, model, path, request, &how))
+        write_model(run, model, path, &how, NULL);
 }
 
 /* llama-quantize limits by it what it keeps of a tensor. */
@@ -242,6 +321,7 @@ static void quantize(struct run *run)
         return;
     }
     if (request_make(run, &options, run->operand[2], request) &&
+        target_check(run, &options) &&
         (outputs.count > 0 ? outputs_check(run, &options, &outputs)
                            : can_write(run, run->operand[1]))) {
         mention_buffers(run);
@@ -250,12 +330,25 @@ static void quantize(struct run *run)
     request_release(run, request);
 }
 
+/* What was chosen: in a dry run, too. */
+static void writes_choice(struct run *run)
+{
+    if (options.plot && *options.plot)
+        sandbox_allow_file(&run->sandbox, output_path(options.plot));
+    if (options.save_recipe && *options.save_recipe) {
+        sandbox_allow_file(&run->sandbox, options.save_recipe);
+        sandbox_allow_file(&run->sandbox,
+                           recipe_document(options.save_recipe).at);
+    }
+}
+
 static void writes(struct run *run)
 {
     for (size_t i = 0; i < outputs.count; i++)
         sandbox_allow_file(&run->sandbox, outputs.at[i].path);
     if (outputs.count == 0)
         sandbox_allow_file(&run->sandbox, out_path(run));
+    writes_choice(run);
 }
 
 /* The words that TYPE can be. */
@@ -290,6 +383,9 @@ const struct command command_quantize = {
              "Memory does not grow with the model, and the number of "
              "threads does not change the result. With --resume the work "
              "can be stopped at any time, and goes on where it was.\n\n"
+             "With --target-size, --target-bpw or --fit in place of TYPE, the "
+             "error of each tensor in each type is measured, and the types "
+             "with the least error that fit are chosen: see docs/target.md.\n\n"
              "With --output TYPE=FILE, once for each output and in place of "
              "OUT and TYPE, IN is read once for all of them. Each gets the "
              "bytes of a run of its own, and all other options apply to all. "
@@ -311,6 +407,7 @@ const struct command command_quantize = {
     .remote = true,
     .execute = quantize,
     .writes = writes,
+    .tries = writes_choice,
     .check_operands = check_operands,
     .more_help = more_help,
 };

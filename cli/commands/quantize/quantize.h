@@ -15,6 +15,12 @@ struct quantize_options {
     struct text_list tensor_types, tensor_type_files, overrides, prune_layers;
     struct text_list outputs; /* TYPE=FILE, until outputs_read */
     uint64_t max_buffer;      /* in MiB; 0: not given */
+    /* of target.h: */
+    uint64_t target_size; /* bytes; 0: not given */
+    const char *target_bpw, *fit, *context, *types, *like, *importance,
+        *save_recipe, *recipe, *plot;
+    struct text_list min_types, ties;
+    unsigned samples; /* 1: all */
     bool pure, leave_output, allow_requantize, keep_split, report;
     unsigned names; /* enum names */
     unsigned order; /* of --endian */
@@ -36,6 +42,7 @@ struct patterns {
 struct request {
     struct mf_quantize_options options;
     struct patterns patterns;
+    const char *recipe; /* the file that they are from; or NULL */
     struct mf_edit edit[LIST_MAX];
     uint32_t prune[LAYERS_MAX];
 };
@@ -50,9 +57,11 @@ void request_release(struct run *run, struct request *request);
 
 /* ---- patterns.c ---- */
 
-/* False after a report; release them in any case. */
+/* False after a report; release them in any case.  recipe: one more file, or
+ * NULL. */
 bool patterns_read(struct run *run, const struct text_list *types,
-                   const struct text_list *files, struct patterns *out);
+                   const struct text_list *files, const char *recipe,
+                   struct patterns *out);
 void patterns_release(struct run *run, struct patterns *patterns);
 
 /* One that decided nothing is most likely mistyped. */

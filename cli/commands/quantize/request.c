@@ -17,8 +17,9 @@ static bool parse_tensor_types(struct run *run,
     struct patterns *patterns = &request->patterns;
 
     if (!patterns_read(run, &options->tensor_types, &options->tensor_type_files,
-                       patterns))
+                       options->recipe, patterns))
         return false;
+    request->recipe = options->recipe;
     request->options.tensor_types = patterns->at;
     request->options.tensor_type_tensors = patterns->tensors;
     request->options.tensor_type_count = patterns->count;

@@ -18,12 +18,16 @@
 
 static struct {
     bool tsv, histogram;
+    const char *errors;
 } options;
 
 static const struct option table[] = {
     OPTION_FLAG("--histogram", options.histogram,
                 "numbers by sign and power of two, outliers, and rows that are "
                 "zero or constant"),
+    OPTION_TEXT("--errors", "TYPE,...", options.errors,
+                "instead: bytes and squared error in these types, or in all, "
+                "of tensors that are quantized"),
     OPTION_FLAG("--tsv", options.tsv,
                 "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
@@ -369,6 +373,22 @@ static void stats(struct run *run, struct mf_model *model)
     mf_env_resize(run->env, found, most * each, 0);
 }
 
+static void show_errors(struct run *run, struct mf_model *model)
+{
+    errors_show(run, model, options.errors);
+}
+
+/* False after report_usage where options do not fit together. */
+static bool check_errors(struct run *run)
+{
+    if (options.tsv || options.histogram) {
+        report_usage(run, "'--errors' and '%s' cannot both be given",
+                     options.tsv ? "--tsv" : "--histogram");
+        return false;
+    }
+    return errors_check(run, options.errors);
+}
+
 static bool check_operands(struct run *run)
 {
     return names_one_file(run, NAMED_TENSOR);
@@ -376,6 +396,11 @@ static bool check_operands(struct run *run)
 
 static void tensors_stats(struct run *run)
 {
+    if (options.errors) {
+        if (check_errors(run))
+            inputs_one(run, false, show_errors);
+        return;
+    }
     run->chooses_missing = true;
     if (!options.tsv || tsv_fits(run))
         inputs_one(run, false, stats);
@@ -400,12 +425,16 @@ const struct command command_tensors_stats = {
              "deviations, rounded up to a power of two, and rows that are "
              "zero, or constant but not zero. --tsv has all of it in further "
              "columns, counts of each sign separated by commas.\n\n"
+             "With --errors, rows of each tensor that quantizing changes are "
+             "encoded in each type, and compared: 4 % of the rows, and at "
+             "least 32. quantize --target-size chooses types by that.\n\n"
              "Tensors without numbers, such as texts, and tensors whose "
              "data cannot be read are named on standard error; the exit "
              "code is then 3 unless --allow-missing is given.\n",
     .examples = "modelfile tensors stats model.gguf\n"
                 "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
                 "modelfile tensors stats model.gguf --histogram\n"
+                "modelfile tensors stats model.gguf --errors q4_k,q6_k\n"
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,

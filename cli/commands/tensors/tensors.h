@@ -49,6 +49,14 @@ void histogram_show(const struct histograms *from, size_t number);
 /* What the lines mean, for the end of them. */
 void histograms_scale(struct run *run);
 
+/* ---- errors of `tensors stats` (errors.c) ---- */
+
+/* False after report_usage unless it is a list of types, or "all". */
+bool errors_check(struct run *run, const char *types);
+
+/* What each tensor that would be quantized is in these types. */
+void errors_show(struct run *run, struct mf_model *model, const char *types);
+
 /* ---- what the tensors of an archive lie in ---- */
 
 /* Members of the tensor in JSON: its storage, and how it lies there. */
