@@ -312,11 +312,13 @@ PLACES := $(addsuffix =%,-ffile-prefix-map -fdebug-prefix-map -fmacro-prefix-map
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(filter-out $(PLACES),$(CFLAGS))))"'
 
-# Commands and these rooms and formats have no loops over data: their size
-# matters, not their speed.  Objects that every allocation or byte of output goes
+# Commands, these rooms and formats and parts of rooms have no loops over data:
+# their size matters, not their speed.  Objects that every allocation or byte of output goes
 # through stay fast.
 SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix $(addprefix lib/,report \
-                 hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
+                 hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))) \
+                 $(filter-out lib/check/scan.c,$(wildcard lib/check/*.c)) \
+                 $(addprefix lib/model/,folder.c open_path.c pending.c seen.c select.c))
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
 ifneq (,$(filter -O2,$(CFLAGS)))
 $(COMMANDS) $(SMALL): private OWN := -Os
