@@ -224,7 +224,7 @@ void trial_begin(struct run *run)
     int asking[2], answering[2];
     pid_t other;
 
-    if (run->command->once || pipe(asking) != 0)
+    if (run->command->once || run->reads_stream || pipe(asking) != 0)
         return;
     if (pipe(answering) != 0) {
         close(asking[0]);

@@ -128,6 +128,12 @@ struct run {
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);
     const struct remote_cost *remote; /* NULL: no URL is read */
+    /* What one of the library's errors means, in place of its message, or NULL;
+     * NULL: nothing else. */
+    const char *(*instead)(const struct mf_error *error);
+    bool reads_stream;   /* "-" is a pipe: see stream.h */
+    uint64_t read_again; /* bytes of it that the library got of memory */
+    bool checks_data;    /* the data of models is validated, too */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

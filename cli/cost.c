@@ -172,7 +172,7 @@ static struct cost cost_of(const struct run *run)
         cost.allocations = process.allocations;
     }
     cost.resident = (uint64_t)usage.ru_maxrss * 1024;
-    cost.read = io.bytes_read + run->other_io.bytes_read;
+    cost.read = io.bytes_read + run->other_io.bytes_read - run->read_again;
     cost.written = io.bytes_written + run->other_io.bytes_written;
     cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
                    (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;

@@ -167,8 +167,8 @@ void help_list(struct run *run, bool all)
     if (!all)
         out_text(out, "\nWhat measures time, memory and energy is listed by: "
                       "modelfile help --all\n");
-    out_text(out, "\nFILE can be '-' for standard input, if that is "
-                  "seekable.\nWhere a model is only read, it can also be "
+    out_text(out, "\nFILE can be '-' for standard input, a file or a pipe.  "
+                  "Where a\nmodel is only read, it can also be "
                   "https://HOST/PATH.\n");
     exit_rows(run, NULL);
 }

@@ -19,10 +19,11 @@
 #include "cli/ollama.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
+#include "cli/stream.h"
 
 const char *inputs_path(const char *operand)
 {
-    return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
+    return strcmp(operand, "-") == 0 ? STREAM_PATH : operand;
 }
 
 const char *inputs_model_path(struct run *run, const char *operand)
@@ -227,13 +228,16 @@ static enum mf_status try_open(struct run *run, const char *path,
         .bare = run->may_be_bare,
     };
     const char *name = inputs_model_path(run, path);
-    enum mf_status status = remote_is_url(path)
-                                ? remote_open(run, path, &options, out)
-                                : mf_model_open(run->env, name, &options, out);
+    enum mf_status status =
+        remote_is_url(path)    ? remote_open(run, path, &options, out)
+        : stream_is(run, path) ? stream_open(&options, out)
+                               : mf_model_open(run->env, name, &options, out);
 
     if (status == MF_OK) {
-        run->size += mf_model_info(*out)->file_size;
+        if (!stream_is(run, path)) /* whose size is not known */
+            run->size += mf_model_info(*out)->file_size;
         record_model(*out);
+        stream_show_length(run, path);
     } else if (ollama_is_name(path)) {
         report_remark(run, name, "is what Ollama's name leads to");
     }

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 
-/* What to open for an operand: "-" is standard input, which must be seekable.
- */
+/* What to open for an operand: "-" is standard input, which must be a file; of
+ * a pipe see stream.h. */
 const char *inputs_path(const char *operand);
 
 /* The same for a model, which "ollama:NAME" may name. */

@@ -26,6 +26,7 @@
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
+#include "cli/stream.h"
 
 static struct run run;
 
@@ -108,6 +109,8 @@ static void execute(int count, char **arguments)
     if (!args_parse(&run, count - words, arguments + words) ||
         (!run.options->help && !dhat_check(&run)))
         return;
+    if (!stream_begin(&run))
+        return;
     budget_begin(&run);
     if (!run.trial && !record_open(&run))
         return;
@@ -134,8 +137,10 @@ static void finish(void)
         report_stopped(&run);
     record_close(&run);
     if (!run.out.error && !run.out.stopped && run.env && !run.out.closed &&
-        run.code != EXIT_USAGE)
+        run.code != EXIT_USAGE) {
+        stream_close(&run);
         cost_close(&run);
+    }
     timings_close(&run);
 }
 
@@ -179,6 +184,7 @@ static int run_program(int count, char **arguments, char *buffer)
     execute(count > 0 ? count - 1 : 0, arguments + 1);
     budget_end_trial(&run);
     finish();
+    stream_end();
     env = run.env;
     run.env = NULL; /* a signal may still come */
     dhat_env_ends(env);

@@ -269,6 +269,12 @@ static int code_of(const struct mf_error *error)
     return advice_is_choice(error) ? EXIT_USAGE : EXIT_INPUT;
 }
 
+static const char *instead_of(const struct run *run,
+                              const struct mf_error *error)
+{
+    return run->instead ? run->instead(error) : NULL;
+}
+
 /* The library's message, with what the process that talks to the network knows
  * more about it. */
 static struct shown_name message_of(const struct run *run,
@@ -276,6 +282,9 @@ static struct shown_name message_of(const struct run *run,
 {
     const char *why = run->why ? run->why(error) : "";
     struct shown_name out;
+
+    if (instead_of(run, error))
+        return shown(instead_of(run, error));
 
     snprintf(out.text, sizeof(out.text), "%.320s%s%.180s%s", error->message,
              *why ? " (" : "", *why ? shown(why).text : "", *why ? ")" : "");
@@ -286,6 +295,7 @@ void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
     struct shown_name message = message_of(run, error);
+    uint64_t offset = instead_of(run, error) ? MF_NO_OFFSET : error->offset;
     struct advised advised;
     int code = code_of(error);
     char place[32] = "";
@@ -296,8 +306,8 @@ void report_failure(struct run *run, const char *file)
         file = run->adapter;
     report_code(run, code);
     advised = advise(run, error);
-    if (error->offset != MF_NO_OFFSET)
-        snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", error->offset);
+    if (offset != MF_NO_OFFSET)
+        snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", offset);
     /* What was printed before comes first on a terminal, too. */
     if (!run->options->json)
         out_flush(&run->out);
@@ -307,7 +317,7 @@ void report_failure(struct run *run, const char *file)
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,
-                                     message.text, error->offset, error->rule,
+                                     message.text, offset, error->rule,
                                      advised.text, advised.memory });
 }
 

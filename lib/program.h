@@ -301,6 +301,29 @@ void mf_sort(uint32_t *row, size_t count,
              bool (*before)(const void *table, uint32_t a, uint32_t b),
              const void *table);
 
+/* ---- Files that are named by their digest --------------------------------
+ */
+
+/* The SHA-256 that a shard's file should have: mf_model_validate_data reads all
+ * its bytes, and finds it where they are others.  Before that call. */
+enum mf_status mf_model_expect_sha256(struct mf_model *model, size_t shard,
+                                      const uint8_t sha256[32]);
+
+/* ---- Models that can be read once ----------------------------------------
+ */
+
+/* Of a source whose bytes come in order, so that its length shows at the end,
+ * two models are opened.  The first is opened with the length that its header
+ * implies: this reads the data of its tensors, in the order of their offsets if
+ * the env has one thread.  After MF_ERR_IO, as where the bytes end early, what
+ * was found before counts. */
+enum mf_status mf_model_scan_once(struct mf_model *model);
+
+/* The second, of the same header, is opened with the true length: with this,
+ * mf_model_validate_data takes what the scan has found, and reads nothing but
+ * the padding of the last tensor.  The scan is closed with the model. */
+void mf_model_take_scan(struct mf_model *model, struct mf_model *scan);
+
 /* ---- What is not read ---------------------------------------------------- */
 
 /* MF_ERR_UNSUPPORTED if the model has anything for mf_missing_at, unless it was

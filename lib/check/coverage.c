@@ -118,7 +118,8 @@ enum need {
     TOKENIZER = 16,
     TEMPLATE = 32,
     LIST = 64,
-    MEMBERS = 128
+    MEMBERS = 128,
+    DIGEST = 256
 };
 
 static unsigned needs_of(const char *id)
@@ -175,15 +176,16 @@ void mf_coverage_update(struct mf_model *model)
 
     for (int i = MF_NOTE; i <= MF_ERROR; i++)
         known = known && unknown[i] + generic[i] + nameless[i] == 0;
-    model->lacks =
-        (index->tensor_count > 0 ? 0U : TENSORS) |
-        (model->data_validated ? 0U : DATA) |
-        (model->file_count > 1 ? 0U : SHARDS) | (known ? 0U : ARCHITECTURE) |
-        (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
-        (model->sidecar_template || has_key(index, "chat_template")
-             ? 0U
-             : TEMPLATE) |
-        (model->list ? 0U : LIST) | (has_members(index) ? 0U : MEMBERS);
+    model->lacks = (index->tensor_count > 0 ? 0U : TENSORS) |
+                   (model->data_validated ? 0U : DATA) |
+                   (model->file_count > 1 ? 0U : SHARDS) |
+                   (known ? 0U : ARCHITECTURE) |
+                   (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
+                   (model->sidecar_template || has_key(index, "chat_template")
+                        ? 0U
+                        : TEMPLATE) |
+                   (model->list ? 0U : LIST) | (model->digests ? 0U : DIGEST) |
+                   (has_members(index) ? 0U : MEMBERS);
 }
 
 /* How the rules of formats begin, also of those that the env does not know: the
@@ -217,10 +219,15 @@ static const char *why_skipped(const struct mf_model *model, const char *id)
         unsigned need;
         const char *why;
     } reasons[] = {
-        { TENSORS, "no tensors" },     { DATA, "tensor data not read" },
-        { SHARDS, "a single file" },   { ARCHITECTURE, "unknown architecture" },
-        { TOKENIZER, "no tokenizer" }, { TEMPLATE, "no chat template" },
-        { LIST, "no list of shards" }, { MEMBERS, "not an archive" },
+        { TENSORS, "no tensors" },
+        { DATA, "tensor data not read" },
+        { SHARDS, "a single file" },
+        { ARCHITECTURE, "unknown architecture" },
+        { TOKENIZER, "no tokenizer" },
+        { TEMPLATE, "no chat template" },
+        { LIST, "no list of shards" },
+        { MEMBERS, "not an archive" },
+        { DIGEST, "not named by a digest" },
     };
     unsigned needs = needs_of(id) & model->lacks;
 

@@ -75,20 +75,41 @@ struct data_piece {
     uint32_t shard;
     uint32_t storage; /* as of a record: what it lies in, or 0 */
     enum data_kind kind;
-    bool last;    /* of its span */
-    bool in_crc;  /* part of the checksum */
-    uint64_t row; /* of a tensor whose rows are compared, or 0 */
+    bool last;     /* of its span */
+    bool in_crc;   /* part of the checksum */
+    bool digested; /* part of the file's digest */
+    uint64_t row;  /* of a tensor whose rows are compared, or 0 */
     /* results */
     struct mf_data_found found;
     bool broken;  /* it cannot be unpacked */
+    bool scanned; /* to its end */
     bool differs; /* not all rows are the same */
     uint32_t crc; /* of a footer: what it says */
+};
+
+struct data_rows;
+struct data_scanner;
+
+/* The SHA-256 that files should have.  Pointers, so that a program that never
+ * knows one is linked without digests. */
+struct mf_file_digests {
+    void (*restart)(struct mf_digest *digest);
+    void (*add)(struct mf_digest *digest, const void *bytes, size_t size);
+    /* After all bytes of the shard: a finding if they are others. */
+    enum mf_status (*end)(struct data_scanner *scanner, uint32_t shard);
+    struct mf_digest *digest; /* one shard after the other */
+    size_t count;             /* of shards */
+    struct {
+        bool known;
+        uint8_t sha256[32];
+    } of[];
 };
 
 struct data_scanner {
     struct mf_model *model;
     struct mf_index *index;
     const struct mf_isa *isa;
+    struct data_rows *rows; /* of data that is read once; or NULL */
     struct mf_crew crew;
     struct data_piece *piece;
     size_t piece_count, piece_room;
@@ -96,7 +117,10 @@ struct data_scanner {
     struct {
         uint64_t next, end;
         uint32_t storage; /* the member of these bytes, or 0 */
-    } covered;            /* by a checksum, and in no piece yet */
+        bool by_crc, by_digest;
+    } covered; /* by a checksum or digest, and in no piece yet */
+    /* while scanning */
+    atomic_size_t turn; /* the piece whose bytes are digested next */
     /* while merging */
     struct data_piece tensor; /* results of one tensor's pieces so far */
     uint32_t crc;             /* of what is covered so far */
@@ -110,5 +134,35 @@ struct data_piece *mf_data_add(struct data_scanner *scanner,
 /* Scans the pieces that were added, reports what is found, and empties the
  * list. */
 enum mf_status mf_data_run(struct data_scanner *scanner);
+
+/* Cuts all of the model into pieces and scans them. */
+enum mf_status mf_data_scan(struct data_scanner *scanner);
+
+/* 1 + the number, by offset, of the tensor of a model of one file whose padding
+ * depends on where the file ends: the last one that is whole.  0: none. */
+size_t mf_data_last_padded(const struct mf_model *model);
+
+/* Scans what pads that tensor. */
+enum mf_status mf_data_scan_padding(struct data_scanner *scanner, size_t at);
+
+/* ---- data that can be read only once, in order ---- */
+
+/* Takes the place of mf_data_row_differs and mf_data_rows_same, which reads
+ * tensors again.  A pointer, so that a program that never reads data in this
+ * way is linked without digests. */
+struct data_rows {
+    /* Whether the rows of the tensor up to the end of this piece, which are
+     * these bytes, are not all the same. */
+    bool (*differ)(struct data_rows *rows, const struct data_piece *piece,
+                   const uint8_t *bytes, size_t size);
+    struct mf_digest *digest; /* of the row so far */
+    uint64_t at;              /* how many bytes of it */
+    uint8_t first[MF_DIGEST_MAX];
+    bool has_first, differs;
+};
+
+/* For a model that was given a scan by mf_model_take_scan: adds its findings.
+ */
+enum mf_status mf_data_take(struct mf_model *model);
 
 #endif

@@ -32,9 +32,12 @@ static void scan_tensor(const struct data_scanner *scanner,
     piece->found.bad_scale =
         head > 0 && mf_scan(scanner->isa, MF_TYPE_F32, big_endian, bytes, head,
                             &count) != MF_SCAN_CLEAN;
-    piece->differs =
-        piece->row > 0 &&
-        mf_data_row_differs(bytes + head, piece->size - head, piece->row);
+    if (piece->row > 0 && scanner->rows)
+        piece->differs = scanner->rows->differ(
+            scanner->rows, piece, bytes + head, piece->size - head);
+    else if (piece->row > 0)
+        piece->differs =
+            mf_data_row_differs(bytes + head, piece->size - head, piece->row);
     mf_scan_all(scanner->isa, type, big_endian, bytes, piece->size, values);
     values->first_bad += before;
     values->first_high += before;
@@ -79,19 +82,40 @@ static enum mf_status read_piece(struct mf_worker *worker,
     return worker->env.error.status;
 }
 
+/* Bytes are digested in the order of the file: each piece when it is its turn,
+ * also those whose bytes are not. */
+static enum mf_status digest_piece(struct mf_worker *worker,
+                                   struct data_scanner *scanner, size_t task,
+                                   const uint8_t *bytes)
+{
+    const struct data_piece *piece = &scanner->piece[task];
+    const struct mf_file_digests *digests = scanner->model->digests;
+    struct mf_timed timed;
+
+    if (!digests || !mf_worker_wait(worker, &scanner->turn, task))
+        return worker->env.error.status;
+    timed = mf_timed_begin(&worker->env, MF_PHASE_DIGEST);
+    if (piece->digested)
+        digests->add(digests->digest, bytes, piece->size);
+    mf_timed_end(&worker->env, timed);
+    atomic_store_explicit(&scanner->turn, task + 1, memory_order_release);
+    return MF_OK;
+}
+
 static enum mf_status scan_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
-    const struct data_scanner *scanner = context;
+    struct data_scanner *scanner = context;
     struct data_piece *piece = &scanner->piece[task];
     uint8_t *bytes = mf_worker_room(worker, piece->offset);
     struct mf_timed timed;
 
     if (piece->kind == PIECE_MEMBER)
-        return MF_OK;
+        return digest_piece(worker, scanner, task, bytes);
     if (storage_of(scanner, piece))
         mf_worker_at(worker, storage_of(scanner, piece)->name.at);
-    if (read_piece(worker, scanner, task, bytes) != MF_OK || piece->broken)
+    if (read_piece(worker, scanner, task, bytes) != MF_OK ||
+        digest_piece(worker, scanner, task, bytes) != MF_OK || piece->broken)
         return worker->env.error.status;
     if (piece->in_crc) {
         timed = mf_timed_begin(&worker->env, MF_PHASE_DIGEST);
@@ -109,6 +133,7 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
         piece->crc = mf_little_32(bytes);
     mf_timed_end(&worker->env, timed);
     mf_worker_done(worker, piece->size);
+    piece->scanned = true;
     return MF_OK;
 }
 
@@ -145,7 +170,9 @@ static enum mf_status merge_tensor(struct data_scanner *scanner,
     sum->differs = sum->differs || piece->differs;
     if (!piece->last || (stored && stored->broken))
         return MF_OK;
-    if (sum->row > 0 && !sum->differs && sum->found.nonzero)
+    if (sum->row > 0 && !sum->differs && sum->found.nonzero && scanner->rows)
+        sum->found.same = sum->record->size / sum->row;
+    else if (sum->row > 0 && !sum->differs && sum->found.nonzero)
         status = mf_data_rows_same(&scanner->crew, scanner->model, sum->record,
                                    sum->row, &sum->found.same);
     if (status == MF_OK)
@@ -210,14 +237,27 @@ static enum mf_status merge_piece(struct data_scanner *scanner,
     return MF_OK;
 }
 
+/* What was scanned before a failure counts where it cannot be read again. */
+static void merge_scanned(struct data_scanner *scanner)
+{
+    for (size_t i = 0;
+         scanner->rows && i < scanner->piece_count && scanner->piece[i].scanned;
+         i++)
+        merge_piece(scanner, &scanner->piece[i]);
+}
+
 enum mf_status mf_data_run(struct data_scanner *scanner)
 {
-    enum mf_status status = mf_crew_run_rows(
-        &scanner->crew, scan_piece, follows, scanner, scanner->piece_count);
+    enum mf_status status;
 
+    atomic_init(&scanner->turn, 0);
+    status = mf_crew_run_rows(&scanner->crew, scan_piece, follows, scanner,
+                              scanner->piece_count);
     for (size_t i = 0; i < scanner->piece_count; i++)
         if (scanner->piece[i].broken)
             storage_of(scanner, &scanner->piece[i])->broken = true;
+    if (status != MF_OK)
+        merge_scanned(scanner);
     for (size_t i = 0; i < scanner->piece_count && status == MF_OK; i++)
         status = merge_piece(scanner, &scanner->piece[i]);
     scanner->piece_count = 0;

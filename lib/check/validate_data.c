@@ -41,13 +41,12 @@ static enum mf_status cut_span(struct data_scanner *scanner,
                                const struct data_piece *like)
 {
     size_t max = scanner->crew.buffer_size - scanner->crew.buffer_size % stride;
-    bool in_crc = like->kind != PIECE_FOOTER &&
-                  span.offset == scanner->covered.next &&
-                  span.size <= scanner->covered.end - scanner->covered.next;
+    bool covered = span.offset == scanner->covered.next &&
+                   span.size <= scanner->covered.end - scanner->covered.next;
 
     assert(stride > 0 && stride <= scanner->crew.buffer_size);
     assert(like->shard < scanner->model->file_count);
-    if (in_crc)
+    if (covered)
         scanner->covered.next += span.size;
     for (uint64_t done = 0; done < span.size;) {
         uint64_t left = span.size - done;
@@ -59,7 +58,9 @@ static enum mf_status cut_span(struct data_scanner *scanner,
         piece->offset = span.offset + done;
         piece->done = done;
         piece->size = size;
-        piece->in_crc = in_crc;
+        piece->in_crc =
+            covered && scanner->covered.by_crc && like->kind != PIECE_FOOTER;
+        piece->digested = covered && scanner->covered.by_digest;
         done += size;
         piece->last = done == span.size;
     }
@@ -108,6 +109,7 @@ static void begin_member(struct data_scanner *scanner, uint32_t storage)
     scanner->covered.end =
         scanner->covered.next + index->stored.stored[storage - 1].size;
     scanner->covered.storage = storage;
+    scanner->covered.by_crc = true;
 }
 
 /* Records come in the order of the file, and so one member after the other. */
@@ -172,13 +174,15 @@ static enum mf_status cut_padding(struct data_scanner *scanner, size_t at,
     const struct mf_record *record = mf_record_by_offset(scanner->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
-    uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER_SIZE : 0)
-                         : mf_record_by_offset(scanner->index, at + 1)->offset;
+    uint64_t stop = part->data_end - (part->has_footer ? FOOTER_SIZE : 0);
+    uint64_t next =
+        last ? stop : mf_record_by_offset(scanner->index, at + 1)->offset;
     struct data_piece like = { .kind = PIECE_PADDING,
                                .record = record,
                                .shard = record->shard };
     struct mf_span span = { .offset = end };
 
+    next = next < stop ? next : stop; /* of a file that was cut off */
     if (scanner->model->format->layout == MF_LAYOUT_TILED ||
         record->flags & MF_TENSOR_DAMAGED || next <= end ||
         !mf_align_up(end - part->data_offset, part->alignment, &padded))
@@ -217,15 +221,57 @@ static enum mf_status cut_header_padding(struct data_scanner *scanner,
     return cut_span(scanner, span, 1, &like);
 }
 
-static enum mf_status cut_shard(struct data_scanner *scanner, uint32_t shard)
+/* The digest of an archive is of its file, which is not what its tensors are
+ * unpacked from. */
+static bool is_digested(const struct data_scanner *scanner, uint32_t shard)
+{
+    const struct mf_file_digests *digests = scanner->model->digests;
+
+    return digests && shard < digests->count && digests->of[shard].known &&
+           scanner->model->format->layout != MF_LAYOUT_SHARED;
+}
+
+/* Pieces of another shard are scanned first: there is one digest. */
+static enum mf_status begin_shard(struct data_scanner *scanner, uint32_t shard)
 {
     const struct mf_part *part = &scanner->model->part[shard];
+    uint64_t size = scanner->model->file[shard].source.size;
     enum mf_status status = MF_OK;
 
     memset(&scanner->covered, 0, sizeof(scanner->covered));
+    scanner->covered.by_crc = part->has_footer;
+    scanner->covered.by_digest = is_digested(scanner, shard);
     if (part->has_footer)
-        scanner->covered.end =
-            scanner->model->file[shard].source.size - FOOTER_SIZE;
+        scanner->covered.end = size - FOOTER_SIZE;
+    if (scanner->covered.by_digest) {
+        scanner->covered.end = size;
+        status = mf_data_run(scanner);
+        scanner->model->digests->restart(scanner->model->digests->digest);
+    }
+    return status;
+}
+
+static enum mf_status end_shard(struct data_scanner *scanner, uint32_t shard)
+{
+    struct mf_file_digests *digests = scanner->model->digests;
+    enum mf_status status = MF_OK;
+
+    if (scanner->covered.by_digest)
+        status = cut_other(scanner, shard, scanner->covered.end);
+    if (status == MF_OK && digests && shard < digests->count &&
+        digests->of[shard].known) {
+        status = mf_data_run(scanner);
+        if (status == MF_OK)
+            status = digests->end(scanner, shard);
+    }
+    return status;
+}
+
+static enum mf_status cut_shard(struct data_scanner *scanner, uint32_t shard)
+{
+    const struct mf_part *part = &scanner->model->part[shard];
+    enum mf_status status = begin_shard(scanner, shard);
+
     for (size_t i = 0; i < PADDING_COUNT && status == MF_OK; i++)
         status = cut_header_padding(scanner, shard, part->padding[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
@@ -236,7 +282,9 @@ static enum mf_status cut_shard(struct data_scanner *scanner, uint32_t shard)
     }
     if (status == MF_OK)
         status = cut_footer(scanner, shard);
-    return status == MF_OK ? cut_other_members(scanner, shard) : status;
+    if (status == MF_OK)
+        status = cut_other_members(scanner, shard);
+    return status == MF_OK ? end_shard(scanner, shard) : status;
 }
 
 /* ---- the whole model ---- */
@@ -296,7 +344,7 @@ static void restore_findings(struct mf_index *index,
     memcpy(index->tally, before->tally, sizeof(index->tally));
 }
 
-static enum mf_status scan(struct data_scanner *scanner)
+enum mf_status mf_data_scan(struct data_scanner *scanner)
 {
     enum mf_status status = prepare(scanner);
 
@@ -309,6 +357,38 @@ static enum mf_status scan(struct data_scanner *scanner)
     return status;
 }
 
+size_t mf_data_last_padded(const struct mf_model *model)
+{
+    const struct mf_part *part = &model->part[0];
+    const struct mf_record *record;
+    uint64_t padded;
+    size_t at = part->count;
+
+    while (at > 0 && mf_record_by_offset(&model->index, at - 1)->flags &
+                         MF_TENSOR_DAMAGED)
+        at--;
+    if (at == 0 || at == part->count)
+        return at;
+    record = mf_record_by_offset(&model->index, at - 1);
+    return mf_align_up(record->offset + record->size - part->data_offset,
+                       part->alignment, &padded) &&
+                   padded > part->data_end - part->data_offset
+               ? at
+               : 0;
+}
+
+enum mf_status mf_data_scan_padding(struct data_scanner *scanner, size_t at)
+{
+    enum mf_status status = prepare(scanner);
+
+    if (status == MF_OK)
+        status = cut_padding(scanner, at, &scanner->model->part[0]);
+    if (status == MF_OK)
+        status = mf_data_run(scanner);
+    release(scanner);
+    return status;
+}
+
 enum mf_status mf_data_check(struct mf_model *model)
 {
     const struct mf_isa *isa = mf_isa_choose(model->env);
@@ -317,6 +397,8 @@ enum mf_status mf_data_check(struct mf_model *model)
 
     if (model->data_validated)
         return MF_OK;
+    if (model->scan)
+        return mf_data_take(model);
     if (!isa)
         return model->env->error.status;
     for (unsigned round = 0;
@@ -327,7 +409,7 @@ enum mf_status mf_data_check(struct mf_model *model)
 
         if (round > 1)
             restore_findings(&model->index, &before);
-        status = scan(&scanner);
+        status = mf_data_scan(&scanner);
     }
     status = status == MF_OK ? model->env->error.status : status;
     if (status != MF_OK) {

@@ -64,8 +64,12 @@ struct mf_model {
     bool sidecar_template; /* a chat template next to the files was checked */
     uint32_t readers;      /* that findings were judged for last; 0: all */
     unsigned lacks; /* what rules need, once it was validated: coverage.c */
-    bool validated, data_validated; /* mf_model_validate(_data) has run */
-    bool outline_validated;         /* with its outline */
+    bool validated, data_validated;  /* mf_model_validate(_data) has run */
+    bool outline_validated;          /* with its outline */
+    struct mf_file_digests *digests; /* that the files should have, or NULL */
+    void (*release_digests)(struct mf_model *model);
+    struct mf_model *scan; /* whose data was read in its place, or NULL */
+    size_t scan_from;      /* of a scan: its first finding about data */
     size_t users; /* values and readers; the last to be closed releases it */
     bool closed;
     void *owned; /* memory that it was opened from, or NULL */

@@ -300,6 +300,9 @@ static void release(struct mf_model *model)
 {
     struct mf_env *env = model->env;
 
+    if (model->digests)
+        model->release_digests(model);
+    mf_model_close(model->scan);
     if (model->reader)
         model->release_reader(model->reader);
     for (size_t i = 0; i < model->file_count; i++)

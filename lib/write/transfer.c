@@ -20,6 +20,7 @@
 #include "lib/write/transfer.h"
 
 #include "lib/base/little.h"
+#include "lib/base/sort.h"
 #include "lib/check/scan.h"
 #include "lib/write/resume.h"
 
@@ -388,21 +389,79 @@ static enum mf_status transfer_tensor(struct mf_transfer *transfer,
                : mf_transfer_add_whole(transfer, &piece);
 }
 
-static enum mf_status transfer_output(struct mf_transfer *transfer,
-                                      struct mf_output *output)
+/* Rows of the draft, in its order, and what they are read from. */
+struct rows {
+    const struct mf_draft *draft;
+    const struct mf_record *record;
+};
+
+static bool is_read_before(const void *table, uint32_t a, uint32_t b)
+{
+    const struct rows *rows = table;
+    const struct mf_draft_tensor *left = mf_draft_in_order(rows->draft, a);
+    const struct mf_draft_tensor *right = mf_draft_in_order(rows->draft, b);
+
+    if (left->made || right->made)
+        return left->made && !right->made;
+    return rows->record[left->record].offset <
+           rows->record[right->record].offset;
+}
+
+/* Bytes that a program brings may come in their order only, as of a pipe: one
+ * thread takes them in that order, if the output can be written in any. */
+static bool is_in_order(const struct mf_transfer *transfer,
+                        const struct mf_output *output)
+{
+    const struct mf_outputs *outputs = transfer->outputs;
+
+    return !outputs->model->given || outputs->env->threads != 1 ||
+           outputs->resume || outputs->model->file_count > 1 ||
+           output->draft.tensor_count < 2 || output->target.stream;
+}
+
+static enum mf_status transfer_rows(struct mf_transfer *transfer,
+                                    struct mf_output *output,
+                                    const uint32_t *row)
 {
     const struct mf_draft *draft = &output->draft;
     enum mf_status status = MF_OK;
 
     for (size_t i = 0; i < draft->tensor_count && status == MF_OK; i++) {
-        status = mf_transfer_gap(transfer, output, i);
+        size_t number = row ? row[i] : i;
+
+        status = mf_transfer_gap(transfer, output, number);
         if (status == MF_OK)
-            status =
-                transfer_tensor(transfer, output, mf_draft_in_order(draft, i));
+            status = transfer_tensor(transfer, output,
+                                     mf_draft_in_order(draft, number));
     }
     return status == MF_OK
                ? mf_transfer_gap(transfer, output, draft->tensor_count)
                : status;
+}
+
+static enum mf_status transfer_output(struct mf_transfer *transfer,
+                                      struct mf_output *output)
+{
+    struct mf_env *env = transfer->outputs->env;
+    struct rows rows = { &output->draft,
+                         transfer->outputs->model->index.tensor };
+    size_t count = output->draft.tensor_count;
+    enum mf_status status;
+    uint32_t *row;
+
+    if (is_in_order(transfer, output))
+        return transfer_rows(transfer, output, NULL);
+    row = mf_crew_resize(transfer->crew, NULL, 0, count * sizeof(*row));
+    if (!row)
+        return env->error.status;
+    for (size_t i = 0; i < count; i++)
+        row[i] = (uint32_t)i;
+    mf_sort(row, count, is_read_before, &rows);
+    status = transfer_rows(transfer, output, row);
+    if (status == MF_OK)
+        status = mf_transfer_run(transfer);
+    mf_release(env, row, count * sizeof(*row));
+    return status;
 }
 
 /* ---- all of them ---- */

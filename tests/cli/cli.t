@@ -461,11 +461,9 @@ from_stdin() {
 check "- is standard input where that is a file" from_stdin
 
 from_pipe() {
-    code=0
-    cat good-base.gguf | "$modelfile" info - >"$dir/out" 2>"$dir/err" || code=$?
-    [ "$code" = 3 ] && grep -q "pipe" "$dir/err"
+    cat good-base.gguf | "$modelfile" info --quiet - | grep -q "architecture *tiny"
 }
-check "a pipe is refused by its name" from_pipe
+check "and where that is a pipe" from_pipe
 
 fifo() {
     mkfifo "$dir/fifo" || return 1

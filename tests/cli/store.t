@@ -18,7 +18,8 @@ other=$fixtures/good-base.gguf
 cd "$dir" || exit 1
 mkdir home
 export HOME="$dir/home"
-unset HF_HUB_CACHE HF_HOME XDG_CACHE_HOME OLLAMA_MODELS LLAMA_CACHE
+unset HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HOME XDG_CACHE_HOME OLLAMA_MODELS \
+    LLAMA_CACHE
 
 sha() {
     sha256sum "$1" | cut -d ' ' -f 1
@@ -137,6 +138,32 @@ usual() {
         expect 0 "2 models" store list ollama
 }
 check "without a STORE all places that programs use are read" usual
+# LM Studio writes where its home is.
+pointer() {
+    mkdir -p elsewhere && cp -r lms elsewhere/models &&
+        echo "$dir/elsewhere" >home/.lmstudio-home-pointer &&
+        expect 0 "$dir/elsewhere/models" store list lmstudio &&
+        expect 0 "2 models" store list lmstudio
+    found=$?
+    rm -rf elsewhere home/.lmstudio-home-pointer
+    return $found
+}
+check "the home of LM Studio may be elsewhere" pointer
+# llama.cpp v0.5.0 lays $LLAMA_CACHE out as huggingface_hub does; older versions
+# had files of another layout there.
+both() {
+    mkdir both && cp -r hub/models--me--tiny both && cp llama/* both &&
+        LLAMA_CACHE=$dir/both expect 0 "me/tiny@main/q8/tiny.gguf" \
+            store list huggingface &&
+        LLAMA_CACHE=$dir/both expect 0 "me_tiny-GGUF_tiny.gguf" \
+            store list llama.cpp &&
+        expect 0 "2 models" store list both &&
+        HF_HOME=$dir/none LLAMA_CACHE=$dir/both OLLAMA_MODELS=$dir/none \
+            expect 0 "3 models," store list &&
+        HUGGINGFACE_HUB_CACHE=$dir/hub expect 0 "$dir/hub" \
+            store list huggingface
+}
+check "a folder of old and new versions of llama.cpp" both
 check "a kind of store that is not there is empty" \
     env LLAMA_CACHE="$dir/none" "$modelfile" store list --quiet llama.cpp
 mkdir nothing
@@ -180,6 +207,13 @@ check "a layer that is too large, without reading it" \
 check "a half-fetched file of Ollama" finds "half-fetched" ol
 : >"hub/models--me--tiny/blobs/$digest.1234.incomplete"
 check "of huggingface_hub" finds "half-fetched" hub
+: >"hub/models--me--tiny/blobs/$digest.downloadInProgress"
+check "of llama.cpp in that layout" finds "half-fetched" hub
+printf x | dd of=llama/me_tiny-GGUF_tiny.gguf bs=1 seek=9000 conv=notrunc 2>/dev/null
+sed 's/ggufFile/mmprojFile/' "llama/manifest=me=tiny-GGUF=latest.json" >manifest &&
+    mv manifest "llama/manifest=me=tiny-GGUF=latest.json"
+check "a projector whose digest llama.cpp's manifest has" \
+    finds "its SHA-256 is" llama
 : >llama/x.gguf.downloadInProgress
 check "of llama.cpp" finds "half-fetched" llama
 : >lms/me/tiny-GGUF/x.gguf.part
@@ -192,6 +226,104 @@ quick() {
     return $found
 }
 check "--quick reads no digest" quick
+
+# ---- validate --data of a file that is named by its digest
+
+# named FILE: it is compared, and right; also with several threads.
+named() {
+    for threads in 1 3; do
+        expect 0 "data checked, SHA-256 of its name compared" \
+            validate --data -t $threads "$1" || return
+    done
+    ends 0 validate --data --json "$1" &&
+        grep -q '"names_compared":1' out
+}
+blob=hub/models--me--tiny/blobs/$digest
+snapshot=hub/models--me--tiny/snapshots/$revision/q8/tiny.gguf
+check "a blob of huggingface_hub" named "$blob"
+check "a link of a snapshot" named "$snapshot"
+check "a blob of Ollama" named "ol/blobs/sha256-$digest"
+ollama_name() {
+    OLLAMA_MODELS=$dir/ol expect 0 "SHA-256 of its name compared" \
+        validate --data ollama:tiny
+}
+check "a name of Ollama" ollama_name
+header_of_named() {
+    ends 0 validate "$blob" && ! grep -q SHA-256 out
+}
+check "not of a header" header_of_named
+# A file of 64 digits, and a folder of blobs, that are not a store's.
+not_named() {
+    mkdir -p any/blobs && cp "$model" "any/$digest" &&
+        cp "$model" "any/blobs/$(echo "$digest" | tr '[:alpha:]' 0)" &&
+        ends 0 validate --data "any/$digest" any/blobs/* &&
+        ! grep -q SHA-256 out
+}
+check "64 digits elsewhere are a name like any" not_named
+
+# broken FILE WHERE: the byte is another; its finding names both digests.
+broken() {
+    cp "$1" kept
+    printf x | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+    expect 1 "error FILE-DIGEST at 0x0: the SHA-256 of the file is $(sha "$1"), but" \
+        validate --data -t "$3" "$1" && grep -q "named $digest" out
+    found=$?
+    cp kept "$1"
+    return $found
+}
+# In a name, in tensors, in the last byte, and after it.
+each_byte() {
+    name_at=$(grep -abo -m 1 general.name "$blob" | head -n 1 | cut -d : -f 1)
+    for place in $((name_at + 9)) 9000 $((size - 1)) "$size"; do
+        broken "$blob" "$place" 1 && broken "$blob" "$place" 4 || return
+    done
+}
+check "a byte that was changed, wherever it is" each_byte
+more_formats() {
+    hub_blobs=formats/models--me--more/blobs
+    mkdir -p $hub_blobs
+    for file in "$fixtures"/good-*.safetensors "$fixtures"/good-*.apr \
+        "$fixtures"/good-*.npy "$fixtures"/good-*.npz "$fixtures"/good-torch*.pt \
+        "$fixtures"/good-*.gguf; do
+        case $file in *-0000*) continue ;; esac
+        digest=$(sha "$file")
+        cp "$file" "$hub_blobs/$digest"
+        expect 0 "SHA-256 of its name compared" \
+            validate --data --hide warnings,notes "$hub_blobs/$digest" || return
+        printf x >>"$hub_blobs/$digest"
+        "$modelfile" validate --data --quiet "$hub_blobs/$digest" >out 2>&1
+        # Bytes after an archive's end may be more than it can be read with.
+        grep -q "FILE-DIGEST at 0x0: the SHA-256 of the file is $(sha "$hub_blobs/$digest")" \
+            out || grep -q "error ZIP" out || { cat out && return 1; }
+        rm "$hub_blobs/$digest"
+    done
+    digest=$(sha "$model")
+}
+check "files of all formats" more_formats
+shards() {
+    "$modelfile" split --quiet "$model" part --max-tensors 10 >out || return
+    at=parts/models--me--parts
+    mkdir -p $at/blobs $at/snapshots/x
+    for part in part-*; do
+        mv "$part" "$at/blobs/$(sha "$part")" || return
+    done
+    number=0
+    for blob in $(cd $at/blobs && ls); do
+        "$modelfile" meta get --quiet --one-file $at/blobs/"$blob" split.no >number
+        ln -s "../../blobs/$blob" \
+            "$at/snapshots/x/part-$(printf %05d $(($(cat number) + 1)))-of-00003.gguf"
+    done
+    expect 0 "SHA-256 of their names compared" \
+        validate --data $at/snapshots/x/part-00001-of-00003.gguf || return
+    last=$(readlink -f $at/snapshots/x/part-00002-of-00003.gguf)
+    printf x | dd of="$last" bs=1 seek=5000 conv=notrunc 2>/dev/null
+    for threads in 1 3; do
+        expect 1 "part-00002-of-00003.gguf: error FILE-DIGEST" validate --data \
+            -t $threads $at/snapshots/x/part-00001-of-00003.gguf || return
+        [ "$(grep -c FILE-DIGEST out)" = 1 ] || return
+    done
+}
+check "each shard is compared" shards
 
 # ---- hostile stores
 

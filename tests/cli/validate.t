@@ -69,10 +69,10 @@ as_expected() {
 }
 check "the complete findings of all fixtures, and where" as_expected
 
-# Found in memory by tests/apr/test_apr_*.c, in tests/cli/pickles.t and for folders in
-# tests/cli/model_types.t, or too large for a fixture.
+# Found in memory by tests/apr/test_apr_*.c, in tests/cli/pickles.t, of stores in tests/cli/store.t
+# and for folders in tests/cli/model_types.t, or too large for a fixture.
 elsewhere="PICKLE-MEMORY APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
-APR-V1-UNPACKED ST-FIELD-UNKNOWN MODEL-GENERIC"
+APR-V1-UNPACKED FILE-DIGEST ST-FIELD-UNKNOWN MODEL-GENERIC"
 
 without_fixture() {
     while read -r rule; do

@@ -396,7 +396,8 @@ const struct command command_info = {
     .examples = "modelfile info model.gguf\n"
                 "modelfile info models/            every model in a folder\n"
                 "modelfile info --tree model.gguf\n"
-                "modelfile info --json a.gguf b.safetensors\n",
+                "modelfile info --json a.gguf b.safetensors\n"
+                "cat model.gguf | modelfile info -\n",
     .options = table,
     .remote = true,
     .execute = info,

@@ -4,7 +4,8 @@
  *
  *     models--OWNER--NAME/blobs/HEX         a file, named by its SHA-256, or by
  *                                           the name that git gives it
- *     models--OWNER--NAME/blobs/X.incomplete    half-fetched
+ *     models--OWNER--NAME/blobs/X.incomplete    half-fetched, likewise
+ *                                           X.downloadInProgress of llama.cpp
  *     models--OWNER--NAME/refs/main         the revision that a name means
  *     models--OWNER--NAME/snapshots/REVISION/FILE  a link to ../../blobs/HEX,
  *                                           or a file where links cannot be
@@ -19,17 +20,24 @@
 
 #define PREFIX "models--"
 
+/* llama.cpp keeps models in this layout, too, and in the first folder of all.
+ */
 bool huggingface_usual(size_t index, char out[PATH_MAX])
 {
+    const struct scan_base llama = { getenv("LLAMA_CACHE"), "" };
     const struct scan_base bases[] = {
         { getenv("HF_HUB_CACHE"), "" },
+        { getenv("HUGGINGFACE_HUB_CACHE"), "" },
         { getenv("HF_HOME"), "/hub" },
         { getenv("XDG_CACHE_HOME"), "/huggingface/hub" },
         { getenv("HOME"), "/.cache/huggingface/hub" },
     };
 
-    return index == 0 &&
-           scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
+    if (index > 1)
+        return false;
+    if (index == 1 && scan_first_base(&llama, 1, out))
+        return true;
+    return scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
 }
 
 static bool is_repository(const char *name)
@@ -61,7 +69,8 @@ static void take_blob(void *user, const struct walk_entry *entry)
 
     if (!S_ISREG(entry->status.st_mode))
         return;
-    if (scan_ends(entry->name, ".incomplete"))
+    if (scan_ends(entry->name, ".incomplete") ||
+        scan_ends(entry->name, ".downloadInProgress"))
         scan_partial(scan, entry);
     else
         scan_file(scan, entry, named ? entry->name : NULL);

@@ -20,14 +20,16 @@ const struct store_kind store_kinds[] = {
     { NULL, NULL, NULL, NULL },
 };
 
-/* One folder is one store, whatever leads to it. */
+/* One folder is one store, whatever leads to it; but llama.cpp has had two
+ * layouts in one. */
 static bool is_known(const struct store_places *places,
-                     const struct stat *status)
+                     const struct store_kind *kind, const struct stat *status)
 {
     struct stat known;
 
     for (size_t i = 0; i < places->count; i++)
-        if (stat(places->at[i].path, &known) == 0 &&
+        if (places->at[i].kind == kind &&
+            stat(places->at[i].path, &known) == 0 &&
             known.st_dev == status->st_dev && known.st_ino == status->st_ino)
             return true;
     return false;
@@ -49,7 +51,7 @@ static void add(struct store_places *places, const struct store_kind *kind,
 
     if (places->count == PLACES_MAX || strlen(path) >= PATH_MAX ||
         stat(path, &status) != 0 || !S_ISDIR(status.st_mode) ||
-        is_known(places, &status))
+        is_known(places, kind, &status))
         return;
     places->at[places->count].kind = kind;
     strcpy(places->at[places->count].path, path);
@@ -70,6 +72,7 @@ static void add_usual(struct store_places *places,
 static bool add_operand(struct store_places *places, const char *operand)
 {
     const struct store_kind *kind = store_kinds;
+    bool found = false;
 
     while (kind->name && strcmp(kind->name, operand) != 0)
         kind++;
@@ -77,12 +80,13 @@ static bool add_operand(struct store_places *places, const char *operand)
         add_usual(places, kind);
         return true;
     }
-    for (kind = store_kinds; kind->name && !kind->is(operand);)
-        kind++;
-    if (!kind->name)
-        return false;
-    add(places, kind, operand);
-    return true;
+    /* The last kind only where there is no other. */
+    for (kind = store_kinds; kind->name; kind++)
+        if (kind->is(operand) && (kind[1].name || !found)) {
+            add(places, kind, operand);
+            found = true;
+        }
+    return found;
 }
 
 static void find(struct store_places *places, const struct run *run)

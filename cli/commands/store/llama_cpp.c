@@ -41,25 +41,37 @@ bool llama_cpp_is(const char *folder)
 
 /* ---- manifests ---- */
 
-/* What one says of its file. */
+/* What one says of its files: the model, and what it sees or hears with, which
+ * is not always fetched. */
 struct manifest {
-    char file[256], hex[80];
+    struct {
+        char name[256], hex[80];
+    } file[2];
 };
+
+static void take_text(struct mf_str value, char *out, size_t room)
+{
+    if (value.size < room && !memchr(value.at, 0, value.size))
+        snprintf(out, room, "%.*s", (int)value.size, value.at);
+}
 
 static void take_member(void *user, const char *path, struct mf_str value)
 {
+    static const char *const members[] = { "ggufFile.", "mmprojFile." };
     struct manifest *manifest = user;
 
-    if (memchr(value.at, 0, value.size))
-        return;
-    if (strcmp(path, "ggufFile.rfilename") == 0 &&
-        value.size < sizeof(manifest->file))
-        snprintf(manifest->file, sizeof(manifest->file), "%.*s",
-                 (int)value.size, value.at);
-    else if (strcmp(path, "ggufFile.lfs.sha256") == 0 &&
-             value.size < sizeof(manifest->hex))
-        snprintf(manifest->hex, sizeof(manifest->hex), "%.*s", (int)value.size,
-                 value.at);
+    for (size_t i = 0; i < 2; i++) {
+        size_t size = strlen(members[i]);
+
+        if (strncmp(path, members[i], size) != 0)
+            continue;
+        if (strcmp(path + size, "rfilename") == 0)
+            take_text(value, manifest->file[i].name,
+                      sizeof(manifest->file[i].name));
+        else if (strcmp(path + size, "lfs.sha256") == 0)
+            take_text(value, manifest->file[i].hex,
+                      sizeof(manifest->file[i].hex));
+    }
 }
 
 struct store {
@@ -83,11 +95,28 @@ static void cached_name(const char *manifest, const char *file, char *out,
         *at = *at == '/' ? '_' : *at;
 }
 
+/* The digest of the file that is looked for, if the manifest has it. */
+static void take_digest(struct store *store, const char *entry,
+                        const struct manifest *manifest)
+{
+    char name[3 * 256];
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *hex = manifest->file[i].hex;
+
+        cached_name(entry, manifest->file[i].name, name, sizeof(name));
+        if (strcmp(name, store->file) == 0 && strlen(hex) == 64 &&
+            strspn(hex, "0123456789abcdef") == 64)
+            memcpy(store->hex, hex, sizeof(store->hex));
+    }
+}
+
 static void take_manifest(void *user, const struct walk_entry *entry)
 {
     struct store *store = user;
     struct scan *scan = store->scan;
-    struct manifest manifest = { "", "" };
+    struct manifest manifest = { .file = { { "", "" } } };
+    const char *rest = entry->name + strlen(MANIFEST);
     char name[3 * 256], path[PATH_MAX];
     struct stat status;
 
@@ -101,19 +130,16 @@ static void take_manifest(void *user, const struct walk_entry *entry)
                          mf_env_error(scan->run->env)->message);
         return;
     }
-    if (!*manifest.file)
-        return;
-    cached_name(entry->name + strlen(MANIFEST), manifest.file, name,
-                sizeof(name));
     if (store->file) {
-        if (strcmp(name, store->file) == 0 && strlen(manifest.hex) == 64 &&
-            strspn(manifest.hex, "0123456789abcdef") == 64)
-            memcpy(store->hex, manifest.hex, sizeof(store->hex));
-    } else if (!walk_join(path, store->folder, name) ||
-               lstat(path, &status) != 0) {
+        take_digest(store, rest, &manifest);
+        return;
+    }
+    if (!*manifest.file[0].name)
+        return;
+    cached_name(rest, manifest.file[0].name, name, sizeof(name));
+    if (!walk_join(path, store->folder, name) || lstat(path, &status) != 0)
         scan_problem(scan, TROUBLE_MISSING, entry->path,
                      "names %.300s, which is missing", name);
-    }
 }
 
 /* ---- files ---- */

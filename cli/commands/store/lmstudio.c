@@ -2,6 +2,8 @@
  *
  * lmstudio.c - the folder of LM Studio
  *
+ *     ~/.lmstudio-home-pointer     a file: where the program has its home
+ *     HOME/models                  the folder, unless its settings name another
  *     PUBLISHER/REPOSITORY/FILE    any files, often links to other caches
  *     X.part                       half-fetched
  */
@@ -9,17 +11,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands/store/store.h"
 #include "cli/inputs.h"
 
+/* The folder in the home that the pointer names; else the usual one. */
+static bool pointed(const char *home, char out[PATH_MAX])
+{
+    char path[PATH_MAX], text[PATH_MAX];
+    int fd = walk_join(path, home, ".lmstudio-home-pointer")
+                 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                 : -1;
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = 0;
+    text[strcspn(text, "\r\n")] = 0;
+    return *text == '/' ? walk_join(out, text, "models")
+                        : walk_join(out, home, ".lmstudio/models");
+}
+
 bool lmstudio_usual(size_t index, char out[PATH_MAX])
 {
-    static const char *const below[] = { ".lmstudio/models",
-                                         ".cache/lm-studio/models" };
     const char *home = getenv("HOME");
 
-    return home && index < 2 && walk_join(out, home, below[index]);
+    if (!home || index > 2)
+        return false;
+    if (index == 0)
+        return pointed(home, out);
+    return walk_join(
+        out, home, index == 1 ? ".lmstudio/models" : ".cache/lm-studio/models");
 }
 
 /* Whether one of the folders in a folder passes. */

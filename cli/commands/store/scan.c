@@ -227,11 +227,21 @@ static enum mf_status add_found(void *user, const char *path,
 
 #define DEPTH_MAX 8
 
+/* A folder of the cache of huggingface_hub, which is read by another layout:
+ * llama.cpp has both in one. */
+static bool is_repository(const char *folder)
+{
+    const char *slash = strrchr(folder, '/');
+
+    return slash && strncmp(slash, "/models--", strlen("/models--")) == 0;
+}
+
 static enum mf_status go_below(void *user, const char *folder, bool link)
 {
     struct below *below = user;
 
-    if (link || below->depth == DEPTH_MAX)
+    if (link || below->depth == DEPTH_MAX ||
+        (below->depth > 0 && is_repository(folder)))
         return MF_OK;
     below->depth++;
     if (mf_folder_list(below->scan->run->env, folder, add_found, below) ==

@@ -104,6 +104,9 @@ static void show_text(struct run *run, struct out *out,
                verdict->tensors, verdict->is_table ? "chunk" : "tensor",
                verdict->tensors == 1 ? "" : "s",
                verdict->data ? "checked" : "not read");
+    if (verdict->named > 0)
+        out_format(out, ", SHA-256 of %s compared",
+                   verdict->named == 1 ? "its name" : "their names");
     if (verdict->model)
         out_format(out, "; %" PRIu64 " of %" PRIu64 " bytes checked%s",
                    verdict->coverage.checked_bytes,
@@ -172,6 +175,8 @@ static void show_json(struct run *run, struct out *out,
     json_number(run, verdict->is_table ? "chunk_count" : "tensor_count",
                 verdict->tensors);
     json_number(run, "missing_bytes", verdict->missing);
+    if (verdict->named > 0)
+        json_number(run, "names_compared", verdict->named);
     if (options.coverage)
         coverage_json(run, verdict);
     mf_json_key(json, "findings");
@@ -255,10 +260,11 @@ static void add_totals(const struct verdict *verdict)
 
 /* model NULL: reports the error of the env. */
 static void show_verdict(struct run *run, const char *path,
-                         const struct mf_model *model)
+                         const struct mf_model *model, size_t named)
 {
     struct verdict verdict = { .path = path,
                                .data = model && options.data,
+                               .named = named,
                                .reader = verdict_reader(&options.verdict) };
 
     verdict_make(run, model, &options.verdict, &baseline, &verdict);
@@ -282,6 +288,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     };
     struct mf_model *model = NULL;
     enum mf_status status = inputs_try(run, path, shards, &model);
+    size_t named = 0;
 
     if (status == MF_OK)
         missing_show(run, path, model);
@@ -289,16 +296,18 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     if (status == MF_OK && mf_model_outline(model, MF_OUTLINE_HEADER,
                                             &how.outline) == MF_ERR_MEMORY)
         status = MF_ERR_MEMORY;
+    if (status == MF_OK && options.data)
+        status = named_expect(model, &named);
     if (status == MF_OK)
         status = mf_model_validate_with(model, &how);
-    show_verdict(run, path, status == MF_OK ? model : NULL);
+    show_verdict(run, path, status == MF_OK ? model : NULL, named);
     mf_model_close(how.outline);
     mf_model_close(model);
 }
 
 static void show_failure(struct run *run, const char *path)
 {
-    show_verdict(run, path, NULL);
+    show_verdict(run, path, NULL, 0);
 }
 
 /* What is not kept cannot be ignored or accepted: so many that an honest file
@@ -360,6 +369,7 @@ static void check_all(struct run *run)
     const char *reader = verdict_reader(&options.verdict);
 
     run->findings_max = findings_to_keep();
+    run->checks_data = options.data;
     if (form->begin)
         form->begin(run, &run->out, reader);
     report_files_begin(run, reader);

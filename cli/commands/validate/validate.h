@@ -62,6 +62,8 @@ struct verdict {
                     tensor; 0: not truncated, or other errors as well */
     const char *missing_path;     /* the truncated file */
     bool data;                    /* tensor data was read */
+    size_t named;                 /* files compared with the digest that names
+                                     them */
     bool generic;                 /* the architecture is unknown */
     const struct mf_model *model; /* NULL: it could not be opened */
     struct mf_coverage coverage;
@@ -140,6 +142,12 @@ void rule_attacks(struct run *run, const char *rule);
 /* Shows the attack of that id, or all if it is "attacks"; false if there is no
  * such attack. */
 bool attacks_explain(struct run *run, const char *id);
+
+/* ---- named.c ---- */
+
+/* Has the data of files checked against the digests that name them; count: so
+ * many. */
+enum mf_status named_expect(struct mf_model *model, size_t *count);
 
 /* ---- coverage.c ---- */
 
