@@ -36,6 +36,8 @@ struct mf_recoding {
     float largest;  /* magnitude in the tensor, for that scale */
     const float *weights; /* of the columns, or NULL */
     uint64_t matrix;      /* rows after which the next weights begin */
+    int effort; /* above MF_EFFORT_LEAST blocks are searched further, where the
+                   type has a search */
 };
 
 /* From tensor->from to tensor->type; false after mf_fail where one of them

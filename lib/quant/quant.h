@@ -25,10 +25,19 @@
 #include <string.h>
 
 #include "lib/quant/grid_map.h"
+#include "lib/quant/makeup.h"
 
 /* With registers that are wider than a float, numbers would be rounded twice.
  */
 _Static_assert(FLT_EVAL_METHOD == 0, "floats are computed as floats");
+
+struct mf_codec;
+
+/* Makes blocks that a codec has encoded better: see further.c.  efforts are
+ * those of makeup.h. */
+typedef void mf_further(const struct mf_codec *codec, int effort,
+                        const float *row, const float *weights, uint8_t *blocks,
+                        size_t columns);
 
 struct mf_codec {
     /* Columns are whole blocks; neither side need be aligned. */
@@ -52,6 +61,10 @@ struct mf_codec {
      * gives: for files that one of them wrote.  NULL where there is no
      * difference. */
     const struct mf_codec *older;
+    /* What searches further, and what it needs to know; NULL for types that
+     * have no scales to be searched. */
+    mf_further *further;
+    const struct mf_makeup *makeup;
 };
 
 /* A library that is compiled with MF_NO_ENCODE decodes only, and a linker that
@@ -62,13 +75,30 @@ struct mf_codec {
 #define MF_ENCODER(function) (function)
 #endif
 
+/* Of a type whose codes stay, where the scale is a half `at` there. */
+#define MF_KEPT_MAKEUP(size, numbers_, at)                                     \
+    {                                                                          \
+        .bytes = (size), .block_size = (numbers_), .block_count = 1,           \
+        .numbers = MF_NUMBERS_KEPT, .unit = (at)                               \
+    }
+
+#define MF_MAKEUP(its)                                                         \
+    .further = MF_ENCODER(MF_FURTHER), .makeup = MF_ENCODER(&(its))
+
 #define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa
 #define MF_CODEC_JOIN(name, isa)  MF_CODEC_JOIN_(name, isa)
 #define MF_CODEC(name)            MF_CODEC_JOIN(name, MF_ISA)
 
+#define MF_FURTHER_JOIN_(isa) mf_further_##isa
+#define MF_FURTHER_JOIN(isa)  MF_FURTHER_JOIN_(isa)
+#define MF_FURTHER            MF_FURTHER_JOIN(MF_ISA)
+
+mf_further MF_FURTHER;
+
 /* The codec of a file whose `type` says in what it differs from its family: by
- * mf_<family>_decode, _encode and _encode_weighted. */
-#define MF_FAMILY_CODEC(family, name)                                          \
+ * mf_<family>_decode, _encode, _encode_weighted and _store.  The rest is its
+ * struct mf_makeup. */
+#define MF_FAMILY_CODEC(family, name, ...)                                     \
     static void decode(const uint8_t *restrict blocks, float *restrict out,    \
                        size_t columns)                                         \
     {                                                                          \
@@ -86,7 +116,15 @@ struct mf_codec {
             mf_##family##_encode(&type, row, blocks, columns);                 \
     }                                                                          \
                                                                                \
+    static void store(const struct mf_parts *parts, uint8_t *block)            \
+    {                                                                          \
+        mf_##family##_store(&type, parts, block);                              \
+    }                                                                          \
+                                                                               \
+    static const struct mf_makeup makeup = __VA_ARGS__;                        \
+                                                                               \
     const struct mf_codec MF_CODEC(name) = { .decode = decode,                 \
-                                             .encode = MF_ENCODER(encode) }
+                                             .encode = MF_ENCODER(encode),     \
+                                             MF_MAKEUP(makeup) }
 
 #endif

@@ -16,8 +16,9 @@ struct quantize_options {
     struct text_list outputs; /* TYPE=FILE, until outputs_read */
     uint64_t max_buffer;      /* in MiB; 0: not given */
     bool pure, leave_output, allow_requantize, keep_split, report;
-    unsigned names; /* enum names */
-    unsigned order; /* of --endian */
+    unsigned names;  /* enum names */
+    unsigned order;  /* of --endian */
+    unsigned effort; /* above the least, which is 1 */
     const char *to;
 };
 
