@@ -368,8 +368,10 @@ QUANT_PLAIN    := $(if $(SAN),$(if $(findstring clang,$(CC)),,-fno-sanitize=all)
 # these instruction sets.
 QUANT_VECTORS  := -O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
 QUANT_VECTORS  := $(or $(call known,$(QUANT_VECTORS)),-O3)
-QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% $(addsuffix .avx512.o,q2_k q4_k q5_k) q6_k.avx2.o q6_k.portable.o
-QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3))
+QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% q4_k.% q5_k.% $(addsuffix .o,q2_k.avx512 q2_k.portable q3_k.portable q6_k.avx2 q6_k.portable)
+# Searches that few processors need are compiled to be small.
+QUANT_SMALL    := $(if $(X86_64),further.portable.o)
+QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_SMALL),$(@F)),-Os,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3)))
 QUANT_portable :=
 QUANT_avx2     := -mavx2 -mf16c
 QUANT_avx512   := -mavx512bw -mavx512vl -mf16c

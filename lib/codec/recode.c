@@ -94,6 +94,7 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
         no_codec(env, tensor, to, "quantizing to");
         return false;
     }
+    out->makeup = mf_env_codec(env, mf_isas, to)->makeup;
     if (out->encode->encode_on_grid)
         out->map = mf_grid_map_of(env, out->encode->grid);
     if (out->encode->encode_on_grid && !out->map)
@@ -282,7 +283,8 @@ static bool encode_row(struct mf_env *env, const struct mf_recoding *recoding,
         return false;
     }
     if (recoding->effort > MF_EFFORT_LEAST && codec->further)
-        codec->further(codec, recoding->effort, row, weights, out, columns);
+        codec->further(codec, recoding->makeup, recoding->effort, row, weights,
+                       out, columns);
     return true;
 }
 

@@ -880,13 +880,12 @@ static void search_batch(struct work *work, const uint8_t *blocks)
             fit_chunk(work, first);
 }
 
-void MF_FURTHER(const struct mf_codec *codec, int effort, const float *row,
-                const float *weights, uint8_t *blocks, size_t columns)
+void MF_FURTHER(const struct mf_codec *codec, const struct mf_makeup *makeup,
+                int effort, const float *row, const float *weights,
+                uint8_t *blocks, size_t columns)
 {
-    const struct mf_makeup *makeup = codec->makeup;
-    const size_t most =
-        makeup->block_size > SIZE ? ELEMENTS / makeup->block_size : BLOCKS;
     const bool kept = makeup->numbers == MF_NUMBERS_KEPT;
+    const size_t most = kept ? ELEMENTS / makeup->block_size : BLOCKS;
     struct work work = { .makeup = makeup, .row = row, .weights = weights };
     struct answers answers;
 

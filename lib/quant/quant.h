@@ -33,9 +33,10 @@ _Static_assert(FLT_EVAL_METHOD == 0, "floats are computed as floats");
 
 struct mf_codec;
 
-/* Makes blocks that a codec has encoded better: see further.c.  efforts are
- * those of makeup.h. */
-typedef void mf_further(const struct mf_codec *codec, int effort,
+/* Makes blocks that a codec has encoded better: see further.c.  Efforts are
+ * those of makeup.h, and the makeup is that of the portable codec. */
+typedef void mf_further(const struct mf_codec *codec,
+                        const struct mf_makeup *makeup, int effort,
                         const float *row, const float *weights, uint8_t *blocks,
                         size_t columns);
 
@@ -61,8 +62,9 @@ struct mf_codec {
      * gives: for files that one of them wrote.  NULL where there is no
      * difference. */
     const struct mf_codec *older;
-    /* What searches further, and what it needs to know; NULL for types that
-     * have no scales to be searched. */
+    /* What searches further; NULL for types that have no scales to be
+     * searched.  What it needs to know is the same for all instruction sets,
+     * and only the portable codec has it. */
     mf_further *further;
     const struct mf_makeup *makeup;
 };
@@ -82,8 +84,13 @@ struct mf_codec {
         .numbers = MF_NUMBERS_KEPT, .unit = (at)                               \
     }
 
+enum { MF_ONCE_portable = 1, MF_ONCE_avx2 = 0, MF_ONCE_avx512 = 0 };
+#define MF_ONCE_JOIN_(isa) MF_ONCE_##isa
+#define MF_ONCE_JOIN(isa)  MF_ONCE_JOIN_(isa)
+#define MF_ONCE(its)       (MF_ONCE_JOIN(MF_ISA) ? (its) : NULL)
+
 #define MF_MAKEUP(its)                                                         \
-    .further = MF_ENCODER(MF_FURTHER), .makeup = MF_ENCODER(&(its))
+    .further = MF_ENCODER(MF_FURTHER), .makeup = MF_ENCODER(MF_ONCE(&(its)))
 
 #define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa
 #define MF_CODEC_JOIN(name, isa)  MF_CODEC_JOIN_(name, isa)
