@@ -63,7 +63,7 @@ without_room() {
     awk '
         /^struct mf_[a-z_]* \{/ { name = $2; room = sized = 0 }
         name && /size_t size; *\/\* of this struct/ { sized = 1 }
-        name && /uint(64_t room\[4\]|32_t room);/ { room = 1 }
+        name && /uint(64_t room\[[34]\]|32_t room);/ { room = 1 }
         /^};/ && name { if (!room && !sized) print name; name = "" }
     ' lib/modelfile.h | LC_ALL=C sort >"$dir/without"
     LC_ALL=C sort - <<'NAMES' | LC_ALL=C comm -23 "$dir/without" -
