@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an encoder may be told: the reference's bytes, and how far it searches
+/* What is asked of an encoder: the reference's bytes, or how far it searches
  * for better ones.  The version changes with what any of these finds. */
 enum { MF_EFFORT_LEAST = 1, MF_EFFORT_MOST = 4, MF_EFFORT_VERSION = 1 };
 
@@ -27,7 +27,7 @@ struct mf_parts {
 };
 
 enum mf_makeup_numbers {
-    MF_NUMBERS_KEPT,    /* codes stay what they are; the unit is fitted */
+    MF_NUMBERS_KEPT,    /* codes are not searched; the unit is fitted */
     MF_NUMBERS_WHOLE,   /* x = scale * number */
     MF_NUMBERS_TABLE,   /* the same, of IQ4's table */
     MF_NUMBERS_SHIFTED, /* x = scale * number - minimum */

@@ -33,8 +33,8 @@ _Static_assert(FLT_EVAL_METHOD == 0, "floats are computed as floats");
 
 struct mf_codec;
 
-/* Makes blocks that a codec has encoded better: see further.c.  Efforts are
- * those of makeup.h, and the makeup is that of the portable codec. */
+/* Makes blocks that a codec has encoded better: see further.c.  Efforts are in
+ * makeup.h; the portable codec has the makeup. */
 typedef void mf_further(const struct mf_codec *codec,
                         const struct mf_makeup *makeup, int effort,
                         const float *row, const float *weights, uint8_t *blocks,
