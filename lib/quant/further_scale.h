@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * further_scale.h - the search for the scale of a block that is no part of a
- * super-block
+ * further_scale.h - the search for a block's own scale, without a super-block
  */
 #ifndef MF_LIB_QUANT_FURTHER_SCALE_H
 #define MF_LIB_QUANT_FURTHER_SCALE_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * further_super.h - the search for multiples, and for what they are multiples
- * of
+ * further_super.h - the search for a super-block's multiples and their units
  */
 #ifndef MF_LIB_QUANT_FURTHER_SUPER_H
 #define MF_LIB_QUANT_FURTHER_SUPER_H

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# effort.t - quantize --effort: what the file says of itself, and that verify
-# believes nothing of it
+# effort.t - quantize --effort: what the file says of itself, and how verify
+# tests that
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call

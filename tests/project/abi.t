@@ -136,9 +136,9 @@ but_sized() {
         { print }'
 }
 
-# From a report of abidiff what a program that was compiled before notices.  Where
-# "and offset changed" stands, the line before names the member: room, or one that
-# is noticed by that.
+# From a report of abidiff what a program that was compiled before notices.  A
+# line "and offset changed" comes after one that names the member: room, or one
+# that is noticed by its name.
 breaks() {
     but_sized | grep -E "Removed function|^ *\[D\]|type size changed|deletion|\
 offset changed|enumerator.* change|type of '|return type changed" |
