@@ -5,7 +5,7 @@
  * A codec is pure: no file, no memory, no thread, and no failure except in
  * encode_on_grid.  Each file of lib/quant is compiled once for every
  * instruction set, and gives the same bytes in each of them.  Its only global
- * symbols are codecs:
+ * symbols are codecs, and the search of further.c:
  *
  *     const struct mf_codec MF_CODEC(q8_0) = { .decode = decode, .encode =
  * encode };
