@@ -236,7 +236,7 @@ UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT     := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SRC:.c=)))
 # What scripts call.
 HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive inflating hub_big reading big \
-              timeit empty faulty make_arch sample kinds)
+              timeit empty faulty make_arch sample kinds effort)
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
@@ -274,7 +274,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant mutants \
+.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant bench-effort mutants \
         install uninstall deb deb-check wheel-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -369,8 +369,10 @@ QUANT_PLAIN    := $(if $(SAN),$(if $(findstring clang,$(CC)),,-fno-sanitize=all)
 # these instruction sets.
 QUANT_VECTORS  := -O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops
 QUANT_VECTORS  := $(or $(call known,$(QUANT_VECTORS)),-O3)
-QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% $(addsuffix .avx512.o,q2_k q4_k q5_k) q6_k.avx2.o q6_k.portable.o
-QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3))
+QUANT_AS_FAST  := iq1_m.% iq2% iq3% iq4% q4_k.% q5_k.% $(addsuffix .o,q2_k.avx512 q2_k.portable q3_k.portable q6_k.avx2 q6_k.portable)
+# Searches that few processors need are compiled to be small.
+QUANT_SMALL    := $(if $(X86_64),further.portable.o)
+QUANT_LEVEL     = $(if $(SAN),-O1,$(if $(filter $(QUANT_SMALL),$(@F)),-Os,$(if $(filter $(QUANT_AS_FAST),$(@F)),$(QUANT_VECTORS),-O3)))
 QUANT_portable :=
 QUANT_avx2     := -mavx2 -mf16c
 QUANT_avx512   := -mavx512bw -mavx512vl -mf16c
@@ -772,7 +774,7 @@ $(BUILD)/tests/test_malloc_count: $(BUILD)/cli/preload.o
 
 $(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
-$(BUILD)/tests/sample $(BUILD)/tests/dump $(BUILD)/tests/read_speed: $(OBJECTS)
+$(addprefix $(BUILD)/tests/,sample dump read_speed effort): $(OBJECTS)
 
 # Its own rows of keys and tensors come before the archive's.
 $(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
@@ -910,6 +912,9 @@ bench-python: all python ## what the Python package costs, beside gguf and safet
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)
+
+bench-effort: $(BUILD)/tests/effort ## by how much each effort lowers errors, and its speed (ARGS="q4_k q6_k", MODELFILE_GGML=libggml-base.so)
+	@$(BUILD)/tests/effort $(ARGS)
 
 metrics: ## lengths of functions, files and lines; fails above their limits
 	@sh tests/metrics.sh

@@ -1603,6 +1603,11 @@ struct mf_quantize_options {
      * NULL. */
     void (*planned)(void *user, const struct mf_quantize_plan *plan);
     void *planned_user;
+    /* How far scales and minimums are searched: 0 or 1, the bytes of
+     * llama-quantize; 2 to 4, further, in the same types.  No block has a
+     * larger squared error than with 1, each number's times what the importance
+     * matrix has for its column. The file says so: modelfile.effort. */
+    uint32_t effort;
 };
 
 struct mf_mix_info {
@@ -1649,7 +1654,9 @@ struct mf_quantize_result {
                           no such entry: in a dry run, else they are refused */
     size_t left_out;   /* metadata that could not be carried */
     struct mf_quantized type[MF_QUANTIZED_MAX];
-    uint64_t room[4];
+    uint32_t effort; /* of encoders; 1 where no type that changed has scales to
+                        be searched */
+    uint64_t room[3];
 };
 
 /* Writes the quantized model to path, byte for byte as llama-quantize does. Of
@@ -2252,7 +2259,11 @@ struct mf_verify_result {
     bool stated;  /* the statement was written */
     size_t changed_keys;
     size_t tensors[MF_VERDICTS_MAX]; /* how many have that verdict */
-    uint64_t room[4];
+    /* What the model says of itself: how far its scales were searched (see
+     * struct mf_quantize_options), 0 if it says nothing, and by which version
+     * of that search. */
+    uint32_t effort, effort_version;
+    uint64_t room[3];
 };
 
 /* Finds out whether a model was made from a source: each tensor of the source
@@ -2262,7 +2273,8 @@ struct mf_verify_result {
  * name of one of the source's, the source is renamed as with
  * mf_convert_options.names. Keys that mf_model_quantize and mf_model_convert
  * write themselves are not compared: general.file_type,
- * general.quantization_version, quantize.imatrix.* and split.*. Both models
+ * general.quantization_version, quantize.imatrix.*, split.* and
+ * modelfile.effort, which says how far the encoders searched. Both models
  * must belong to one env. options and out may be NULL. A model that does not
  * follow from the source is not an error: see out. */
 MF_API enum mf_status mf_verify(struct mf_model *model, struct mf_model *source,

@@ -94,6 +94,7 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
         no_codec(env, tensor, to, "quantizing to");
         return false;
     }
+    out->makeup = mf_env_codec(env, mf_isas, to)->makeup;
     if (out->encode->encode_on_grid)
         out->map = mf_grid_map_of(env, out->encode->grid);
     if (out->encode->encode_on_grid && !out->map)
@@ -274,14 +275,17 @@ static bool encode_row(struct mf_env *env, const struct mf_recoding *recoding,
     const struct mf_codec *codec = recoding->encode;
     size_t columns = mf_recoding_numbers(recoding, place, 1);
 
-    if (!recoding->map)
+    if (!recoding->map) {
         codec->encode(row, weights, out, columns);
-    else if (!mf_encode_on_grid(codec, recoding->map, row, weights, out,
-                                columns))
+    } else if (!mf_encode_on_grid(codec, recoding->map, row, weights, out,
+                                  columns)) {
         refuse_row(env, recoding, row, weights, place);
-    else
-        return true;
-    return !recoding->map;
+        return false;
+    }
+    if (recoding->effort > MF_EFFORT_LEAST && codec->further)
+        codec->further(codec, recoding->makeup, recoding->effort, row, weights,
+                       out, columns);
+    return true;
 }
 
 /* False after mf_fail. */

@@ -36,6 +36,9 @@ struct mf_recoding {
     float largest;  /* magnitude in the tensor, for that scale */
     const float *weights; /* of the columns, or NULL */
     uint64_t matrix;      /* rows after which the next weights begin */
+    int effort; /* above MF_EFFORT_LEAST blocks are searched further */
+    const struct mf_makeup
+        *makeup; /* of the new type; NULL: it has no search */
 };
 
 /* From tensor->from to tensor->type; false after mf_fail where one of them

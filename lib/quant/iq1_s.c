@@ -101,9 +101,12 @@ static bool encode(const struct mf_grid_map *map, const float *restrict row,
     return true;
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, MF_K, 0);
+
 const struct mf_codec MF_CODEC(iq1_s) = {
     .decode = decode,
     .encode_on_grid = MF_ENCODER(encode),
     .grid = MF_GRID_IQ1,
     .needs_weights = true,
+    MF_MAKEUP(makeup),
 };

@@ -70,8 +70,11 @@ static bool encode_on_grid(const struct mf_grid_map *map,
     return mf_grid_2_encode_row(&type, map, row, weights, blocks, columns);
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, BLOCK, 0);
+
 const struct mf_codec MF_CODEC(iq2_s) = {
     .decode = decode,
     .encode_on_grid = MF_ENCODER(encode_on_grid),
     .grid = MF_GRID_IQ2_S,
+    MF_MAKEUP(makeup),
 };

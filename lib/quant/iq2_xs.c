@@ -69,9 +69,12 @@ static bool encode_on_grid(const struct mf_grid_map *map,
     return mf_grid_2_encode_row(&type, map, row, weights, blocks, columns);
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, BLOCK, 0);
+
 const struct mf_codec MF_CODEC(iq2_xs) = {
     .decode = decode,
     .encode_on_grid = MF_ENCODER(encode_on_grid),
     .grid = MF_GRID_IQ2_XS,
     .needs_weights = true,
+    MF_MAKEUP(makeup),
 };

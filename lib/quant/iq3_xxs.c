@@ -78,8 +78,11 @@ static bool encode_on_grid(const struct mf_grid_map *map,
     return true;
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, MF_K, 0);
+
 const struct mf_codec MF_CODEC(iq3_xxs) = {
     .decode = decode,
     .encode_on_grid = MF_ENCODER(encode_on_grid),
     .grid = MF_GRID_IQ3_XXS,
+    MF_MAKEUP(makeup),
 };

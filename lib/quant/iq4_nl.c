@@ -5,6 +5,7 @@
  * half scale, 16 bytes of codes as in nibbles.h; scale * number.
  */
 #include "lib/quant/iq4.h"
+#include "lib/quant/parts.h"
 #include "lib/quant/quant.h"
 
 enum { BLOCK = 18 };
@@ -39,5 +40,33 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    mf_store_scale(block, parts->unit[0]);
+    mf_parts_store(parts, mf_nibbles_store, block + 2);
+}
+
+static const mf_depths depths = {
+    { { .scales = 8, .scale = 850, .scale_step = 50 },
+      { .scales = 24, .rounds = 1, .scale = 750, .scale_step = 20 },
+      { .scales = 128, .rounds = 2, .scale = 600, .scale_step = 6 } },
+    { { .scales = 8, .scale = 850, .scale_step = 50 },
+      { .scales = 24, .rounds = 1, .scale = 750, .scale_step = 20 },
+      { .scales = 128, .rounds = 2, .scale = 600, .scale_step = 6 } }
+};
+
+static const struct mf_makeup makeup = {
+    .bytes = BLOCK,
+    .block_size = MF_IQ4_SIZE,
+    .block_count = 1,
+    .numbers = MF_NUMBERS_TABLE,
+    .low = -127,
+    .high = 113,
+    .load = mf_parts_load_scale,
+    .depths = &depths,
+    .store = store,
+};
+
 const struct mf_codec MF_CODEC(iq4_nl) = { .decode = decode,
-                                           .encode = MF_ENCODER(encode) };
+                                           .encode = MF_ENCODER(encode),
+                                           MF_MAKEUP(makeup) };

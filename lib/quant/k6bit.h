@@ -11,6 +11,7 @@
 #define MF_LIB_QUANT_K6BIT_H
 
 #include "lib/quant/kaffine.h"
+#include "lib/quant/makeup.h"
 
 #define MF_6BIT 16 /* bytes */
 
@@ -24,17 +25,26 @@ static inline void mf_6bit_store(uint8_t *at, const uint8_t scale[8],
     }
 }
 
+static inline void mf_6bit_multiples(const uint8_t *at, float scale[8],
+                                     float minimum[8])
+{
+    for (int i = 0; i < 4; i++) {
+        scale[i] = (float)(at[i] & 63);
+        scale[i + 4] = (float)((at[i + 8] & 15) | at[i] >> 6 << 4);
+        minimum[i] = (float)(at[i + 4] & 63);
+        minimum[i + 4] = (float)(at[i + 8] >> 4 | at[i + 4] >> 6 << 4);
+    }
+}
+
 static inline void mf_6bit_load(const uint8_t *at, float scale[8],
                                 float minimum[8])
 {
     float d = mf_load_scale(at), m = mf_load_scale(at + 2);
 
-    at += 4;
-    for (int i = 0; i < 4; i++) {
-        scale[i] = d * (float)(at[i] & 63);
-        scale[i + 4] = d * (float)((at[i + 8] & 15) | at[i] >> 6 << 4);
-        minimum[i] = m * (float)(at[i + 4] & 63);
-        minimum[i + 4] = m * (float)(at[i + 8] >> 4 | at[i + 4] >> 6 << 4);
+    mf_6bit_multiples(at + 4, scale, minimum);
+    for (int i = 0; i < 8; i++) {
+        scale[i] *= d;
+        minimum[i] *= m;
     }
 }
 
@@ -52,6 +62,38 @@ static inline void mf_6bit_write(const struct mf_batch *batch, size_t i,
     for (size_t j = 0; j < 8; j++)
         mf_k_affine_codes(batch, 8 * i + j, scale[j], minimum[j], top,
                           code + 32 * j);
+}
+
+/* ---- a search */
+
+#define MF_6BIT_MAKEUP(size, top)                                              \
+    {                                                                          \
+        .bytes = (size), .block_size = 32, .block_count = 8,                   \
+        .numbers = MF_NUMBERS_SHIFTED, .high = (top), .most = 63,              \
+        .most_minimum = 63, .load = mf_6bit_load_parts, .store = store,        \
+        .depths = &depths                                                      \
+    }
+
+static inline void mf_6bit_load_parts(const uint8_t *block,
+                                      struct mf_parts *parts)
+{
+    parts->unit[0] = mf_load_scale(block);
+    parts->unit[1] = mf_load_scale(block + 2);
+    mf_6bit_multiples(block + 4, parts->multiple[0], parts->multiple[1]);
+}
+
+static inline void mf_6bit_store_parts(const struct mf_parts *parts,
+                                       uint8_t *block)
+{
+    uint8_t scale[8], minimum[8];
+
+    for (size_t i = 0; i < 8; i++) {
+        scale[i] = (uint8_t)parts->multiple[0][i];
+        minimum[i] = (uint8_t)parts->multiple[1][i];
+    }
+    mf_store_scale(block, parts->unit[0]);
+    mf_store_scale(block + 2, parts->unit[1]);
+    mf_6bit_store(block + 4, scale, minimum);
 }
 
 #endif

@@ -58,5 +58,8 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, BLOCK, 0);
+
 const struct mf_codec MF_CODEC(q2_0) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

@@ -88,5 +88,96 @@ static void encode(const float *restrict row, const float *restrict weights,
     mf_k_affine_encode(&type, row, weights, blocks, columns);
 }
 
+static void load(const uint8_t *block, struct mf_parts *parts)
+{
+    parts->unit[0] = mf_load_scale(block + UNITS);
+    parts->unit[1] = mf_load_scale(block + UNITS + 2);
+    for (size_t i = 0; i < 16; i++) {
+        parts->multiple[0][i] = (float)(block[i] & 15);
+        parts->multiple[1][i] = (float)(block[i] >> 4);
+    }
+}
+
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    for (size_t i = 0; i < 16; i++)
+        block[i] = (uint8_t)((int)parts->multiple[0][i] |
+                             (int)parts->multiple[1][i] << 4);
+    mf_store_scale(block + UNITS, parts->unit[0]);
+    mf_store_scale(block + UNITS + 2, parts->unit[1]);
+    mf_k_write_2bit(parts->code, block + CODES);
+}
+
+static const mf_depths depths = { { { .scales = 4,
+                                      .minimums = 4,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 850,
+                                      .scale_step = 60,
+                                      .minimum = -500,
+                                      .minimum_step = 250 },
+                                    { .scales = 10,
+                                      .minimums = 8,
+                                      .units = 1,
+                                      .rounds = 3,
+                                      .near = 2,
+                                      .scale = 800,
+                                      .scale_step = 30,
+                                      .minimum = -600,
+                                      .minimum_step = 120 },
+                                    { .scales = 30,
+                                      .minimums = 20,
+                                      .units = 8,
+                                      .rounds = 4,
+                                      .near = 3,
+                                      .scale = 600,
+                                      .scale_step = 20,
+                                      .minimum = -900,
+                                      .minimum_step = 60,
+                                      .unit_step = 20 } },
+                                  { { .scales = 6,
+                                      .minimums = 6,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 700,
+                                      .scale_step = 60,
+                                      .minimum = -700,
+                                      .minimum_step = 200 },
+                                    { .scales = 14,
+                                      .minimums = 12,
+                                      .units = 1,
+                                      .rounds = 3,
+                                      .near = 2,
+                                      .scale = 600,
+                                      .scale_step = 40,
+                                      .minimum = -900,
+                                      .minimum_step = 100 },
+                                    { .scales = 30,
+                                      .minimums = 30,
+                                      .units = 8,
+                                      .rounds = 4,
+                                      .near = 3,
+                                      .scale = 500,
+                                      .scale_step = 20,
+                                      .minimum = -1200,
+                                      .minimum_step = 60,
+                                      .unit_step = 20 } } };
+
+static const struct mf_makeup makeup = {
+    .bytes = BLOCK,
+    .block_size = 16,
+    .block_count = 16,
+    .numbers = MF_NUMBERS_SHIFTED,
+    .high = 3,
+    .most = 15,
+    .most_minimum = 15,
+    .load = load,
+    .depths = &depths,
+    .store = store,
+};
+
 const struct mf_codec MF_CODEC(q2_k) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

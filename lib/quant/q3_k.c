@@ -259,5 +259,87 @@ static void encode(const float *restrict row, const float *restrict weights,
         encode_plain(row, blocks, columns);
 }
 
+static void load(const uint8_t *block, struct mf_parts *parts)
+{
+    uint8_t multiple[16];
+
+    read_multiples(block + MULTIPLES, multiple);
+    parts->unit[0] = mf_load_scale(block + UNIT);
+    parts->unit[1] = 0.0f;
+    for (size_t i = 0; i < 16; i++) {
+        parts->multiple[0][i] = (float)multiple[i] - 32.0f;
+        parts->multiple[1][i] = 0.0f;
+    }
+}
+
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    uint8_t multiple[16];
+
+    for (size_t i = 0; i < 16; i++)
+        multiple[i] = (uint8_t)(parts->multiple[0][i] + 32.0f);
+    write_multiples(multiple, block + MULTIPLES);
+    mf_store_scale(block + UNIT, parts->unit[0]);
+    write_codes(parts->code, block);
+}
+
+static const mf_depths depths = { { { .scales = 8,
+                                      .minimums = 1,
+                                      .units = 1,
+                                      .scale = 800,
+                                      .scale_step = 50 },
+                                    { .scales = 12,
+                                      .minimums = 1,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 750,
+                                      .scale_step = 35 },
+                                    { .scales = 60,
+                                      .minimums = 1,
+                                      .units = 8,
+                                      .rounds = 2,
+                                      .near = 2,
+                                      .scale = 600,
+                                      .scale_step = 10,
+                                      .unit_step = 15 } },
+                                  { { .scales = 12,
+                                      .minimums = 1,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .scale = 700,
+                                      .scale_step = 40 },
+                                    { .scales = 16,
+                                      .minimums = 1,
+                                      .units = 2,
+                                      .rounds = 2,
+                                      .near = 1,
+                                      .scale = 650,
+                                      .scale_step = 30,
+                                      .unit_step = 40 },
+                                    { .scales = 60,
+                                      .minimums = 1,
+                                      .units = 8,
+                                      .rounds = 2,
+                                      .near = 2,
+                                      .scale = 500,
+                                      .scale_step = 12,
+                                      .unit_step = 15 } } };
+
+static const struct mf_makeup makeup = {
+    .bytes = BLOCK,
+    .block_size = MF_K_SCALE_SIZE,
+    .block_count = 16,
+    .numbers = MF_NUMBERS_WHOLE,
+    .low = -4,
+    .high = 3,
+    .least = -32,
+    .most = 31,
+    .load = load,
+    .depths = &depths,
+    .store = store,
+};
+
 const struct mf_codec MF_CODEC(q3_k) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

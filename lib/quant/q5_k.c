@@ -34,12 +34,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-static void write_block(const struct mf_batch *batch, size_t i,
-                        const struct mf_k_multiples *found, uint8_t *out)
+static void write_codes(const uint8_t code[MF_K], uint8_t *out)
 {
-    uint8_t code[MF_K];
-
-    mf_6bit_write(batch, i, found, 31.0f, out, code);
     memset(out + HIGH, 0, 32);
     for (size_t j = 0; j < 8; j += 2)
         for (size_t k = 0; k < 32; k++) {
@@ -49,6 +45,15 @@ static void write_block(const struct mf_batch *batch, size_t i,
                 (uint8_t)((first & 15) | (second & 15) << 4);
             out[HIGH + k] |= (uint8_t)((first >> 4 | second >> 4 << 1) << j);
         }
+}
+
+static void write_block(const struct mf_batch *batch, size_t i,
+                        const struct mf_k_multiples *found, uint8_t *out)
+{
+    uint8_t code[MF_K];
+
+    mf_6bit_write(batch, i, found, 31.0f, out, code);
+    write_codes(code, out);
 }
 
 static const struct mf_k_affine type = {
@@ -70,5 +75,72 @@ static void encode(const float *restrict row, const float *restrict weights,
     mf_k_affine_encode(&type, row, weights, blocks, columns);
 }
 
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    mf_6bit_store_parts(parts, block);
+    write_codes(parts->code, block);
+}
+
+static const mf_depths depths = { { { .scales = 4,
+                                      .minimums = 4,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 950,
+                                      .scale_step = 40,
+                                      .minimum = -400,
+                                      .minimum_step = 200 },
+                                    { .scales = 14,
+                                      .minimums = 12,
+                                      .units = 1,
+                                      .rounds = 2,
+                                      .near = 2,
+                                      .scale = 920,
+                                      .scale_step = 13,
+                                      .minimum = -600,
+                                      .minimum_step = 80 },
+                                    { .scales = 32,
+                                      .minimums = 24,
+                                      .units = 8,
+                                      .rounds = 3,
+                                      .near = 2,
+                                      .scale = 850,
+                                      .scale_step = 8,
+                                      .minimum = -800,
+                                      .minimum_step = 50,
+                                      .unit_step = 20 } },
+                                  { { .scales = 8,
+                                      .minimums = 8,
+                                      .units = 1,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 900,
+                                      .scale_step = 25,
+                                      .minimum = -600,
+                                      .minimum_step = 100 },
+                                    { .scales = 16,
+                                      .minimums = 16,
+                                      .units = 2,
+                                      .rounds = 2,
+                                      .near = 1,
+                                      .scale = 840,
+                                      .scale_step = 15,
+                                      .minimum = -800,
+                                      .minimum_step = 80,
+                                      .unit_step = 50 },
+                                    { .scales = 32,
+                                      .minimums = 32,
+                                      .units = 8,
+                                      .rounds = 3,
+                                      .near = 2,
+                                      .scale = 800,
+                                      .scale_step = 8,
+                                      .minimum = -1200,
+                                      .minimum_step = 50,
+                                      .unit_step = 20 } } };
+
+static const struct mf_makeup makeup = MF_6BIT_MAKEUP(BLOCK, 31);
+
 const struct mf_codec MF_CODEC(q5_k) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

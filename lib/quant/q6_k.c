@@ -122,5 +122,82 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
+static void load(const uint8_t *block, struct mf_parts *parts)
+{
+    parts->unit[0] = mf_load_scale(block + UNIT);
+    parts->unit[1] = 0.0f;
+    for (size_t i = 0; i < 16; i++) {
+        parts->multiple[0][i] = (float)(int8_t)block[MULTIPLES + i];
+        parts->multiple[1][i] = 0.0f;
+    }
+}
+
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    mf_store_scale(block + UNIT, parts->unit[0]);
+    for (size_t i = 0; i < 16; i++)
+        block[MULTIPLES + i] = (uint8_t)(int8_t)parts->multiple[0][i];
+    write_codes(parts->code, block, block + HIGH);
+    write_codes(parts->code + 128, block + 64, block + HIGH + 32);
+}
+
+static const mf_depths depths = { { { .scales = 12,
+                                      .minimums = 1,
+                                      .units = 1,
+                                      .scale = 1000,
+                                      .scale_step = 10 },
+                                    { .scales = 26,
+                                      .minimums = 1,
+                                      .units = 2,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 990,
+                                      .scale_step = 8,
+                                      .unit_step = 40 },
+                                    { .scales = 80,
+                                      .minimums = 1,
+                                      .units = 12,
+                                      .rounds = 2,
+                                      .near = 2,
+                                      .scale = 970,
+                                      .scale_step = 4,
+                                      .unit_step = 10 } },
+                                  { { .scales = 12,
+                                      .minimums = 1,
+                                      .units = 1,
+                                      .scale = 1000,
+                                      .scale_step = 10 },
+                                    { .scales = 26,
+                                      .minimums = 1,
+                                      .units = 2,
+                                      .rounds = 1,
+                                      .near = 1,
+                                      .scale = 990,
+                                      .scale_step = 8,
+                                      .unit_step = 40 },
+                                    { .scales = 80,
+                                      .minimums = 1,
+                                      .units = 12,
+                                      .rounds = 2,
+                                      .near = 2,
+                                      .scale = 970,
+                                      .scale_step = 4,
+                                      .unit_step = 10 } } };
+
+static const struct mf_makeup makeup = {
+    .bytes = BLOCK,
+    .block_size = MF_K_SCALE_SIZE,
+    .block_count = 16,
+    .numbers = MF_NUMBERS_WHOLE,
+    .low = -32,
+    .high = 31,
+    .least = -128,
+    .most = 127,
+    .load = load,
+    .depths = &depths,
+    .store = store,
+};
+
 const struct mf_codec MF_CODEC(q6_k) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

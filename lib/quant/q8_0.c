@@ -5,6 +5,7 @@
  * half scale, int8 number[32]; number * scale.
  */
 #include "lib/quant/extremes.h"
+#include "lib/quant/parts.h"
 #include "lib/quant/quant.h"
 
 #define BLOCK 32
@@ -52,5 +53,35 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
+static void store(const struct mf_parts *parts, uint8_t *block)
+{
+    mf_store_scale(block, parts->unit[0]);
+    for (size_t i = 0; i < BLOCK; i++)
+        block[2 + i] = (uint8_t)(parts->code[i] - 127);
+}
+
+static const mf_depths depths = {
+    { { .scales = 3, .scale_step = 8 },
+      { .scales = 6, .scale_step = 6 },
+      { .scales = 200, .scale = -2, .scale_step = 1 } },
+    { { .scales = 3, .scale_step = 8 },
+      { .scales = 6, .scale_step = 6 },
+      { .scales = 200, .scale = -2, .scale_step = 1 } }
+};
+
+static const struct mf_makeup makeup = {
+    .bytes = BYTES,
+    .block_size = BLOCK,
+    .block_count = 1,
+    .numbers = MF_NUMBERS_WHOLE,
+    .low = -127,
+    .high = 127,
+    .by_halves = true,
+    .load = mf_parts_load_scale,
+    .depths = &depths,
+    .store = store,
+};
+
 const struct mf_codec MF_CODEC(q8_0) = { .decode = decode,
-                                         .encode = MF_ENCODER(encode) };
+                                         .encode = MF_ENCODER(encode),
+                                         MF_MAKEUP(makeup) };

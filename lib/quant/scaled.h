@@ -11,6 +11,7 @@
 #include "lib/quant/batch.h"
 #include "lib/quant/extremes.h"
 #include "lib/quant/nibbles.h"
+#include "lib/quant/parts.h"
 #include "lib/quant/scale.h"
 
 /* What is constant in a codec, and so to the compiler once all is inline. */
@@ -114,6 +115,22 @@ static inline void mf_scaled_encode_weighted(const struct mf_scaled *type,
                             blocks + 2);
         }
     }
+}
+
+/* ---- a search */
+
+#define MF_SCALED_MAKEUP(size, zero)                                           \
+    {                                                                          \
+        .bytes = (size), .block_size = 32, .block_count = 1,                   \
+        .numbers = MF_NUMBERS_WHOLE, .low = -(zero), .high = (zero)-1,         \
+        .load = mf_parts_load_scale, .store = store, .depths = &depths         \
+    }
+
+static inline void mf_scaled_store(const struct mf_scaled *type,
+                                   const struct mf_parts *parts, uint8_t *block)
+{
+    mf_store_scale(block, parts->unit[0]);
+    mf_parts_store(parts, type->store, block + 2);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "lib/quant/batch.h"
 #include "lib/quant/extremes.h"
 #include "lib/quant/nibbles.h"
+#include "lib/quant/parts.h"
 
 /* What is constant in a codec, and so to the compiler once all is inline. */
 struct mf_shifted {
@@ -114,6 +115,24 @@ static inline void mf_shifted_encode_weighted(const struct mf_shifted *type,
                              batch.code_minimum[i], blocks + 4);
         }
     }
+}
+
+/* ---- a search */
+
+#define MF_SHIFTED_MAKEUP(size, most)                                          \
+    {                                                                          \
+        .bytes = (size), .block_size = 32, .block_count = 1,                   \
+        .numbers = MF_NUMBERS_SHIFTED, .high = (most),                         \
+        .load = mf_parts_load_scale, .store = store, .depths = &depths         \
+    }
+
+static inline void mf_shifted_store(const struct mf_shifted *type,
+                                    const struct mf_parts *parts,
+                                    uint8_t *block)
+{
+    mf_store_scale(block, parts->unit[0]);
+    mf_store_scale(block + 2, -parts->unit[1]);
+    mf_parts_store(parts, type->store, block + 4);
 }
 
 #endif

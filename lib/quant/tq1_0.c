@@ -96,5 +96,8 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
+static const struct mf_makeup makeup = MF_KEPT_MAKEUP(BYTES, BLOCK, SCALE);
+
 const struct mf_codec MF_CODEC(tq1_0) = { .decode = decode,
-                                          .encode = MF_ENCODER(encode) };
+                                          .encode = MF_ENCODER(encode),
+                                          MF_MAKEUP(makeup) };

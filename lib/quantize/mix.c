@@ -370,6 +370,7 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
     mix.dry_run = dry_run;
     if (prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
+    result.effort = options->effort;
     found = count_weighted(drafts, count);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
@@ -378,7 +379,8 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
                 return mix.env->error.status;
             result.unweighted += drafts[i]->tensor[t].needs_weights;
         }
-    if (check_use(mix.env, imatrix, found, &result) != MF_OK)
+    if (check_use(mix.env, imatrix, found, &result) != MF_OK ||
+        mf_mix_put_effort(drafts, count, &result.effort) != MF_OK)
         return mix.env->error.status;
     result.file_type = mix.file_type;
     result.type = mix.type;

@@ -48,6 +48,7 @@
 
 struct mf_mix_result {
     uint32_t file_type; /* general.file_type */
+    uint32_t effort;    /* that metadata says; the least: it says none */
     size_t changed;     /* tensors that get another type */
     size_t fallbacks;   /* of those, how many have rows that are not whole
                            blocks of the type intended for them */
@@ -198,6 +199,15 @@ enum mf_status mf_mix_metadata(struct mf_draft *draft,
                                const struct mf_quantize_options *options,
                                const struct mf_imatrix *imatrix,
                                uint32_t file_type);
+
+/* How far encoders searched, and of which version that search was. */
+#define MF_EFFORT_KEY         "modelfile.effort"
+#define MF_EFFORT_VERSION_KEY "modelfile.effort.version"
+
+/* Once types are known: says so, or no longer.  *effort is the least where no
+ * tensor is searched. */
+enum mf_status mf_mix_put_effort(struct mf_draft *const *drafts, size_t count,
+                                 uint32_t *effort);
 
 /* Numbers the shards: split.no and the like. */
 enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count);

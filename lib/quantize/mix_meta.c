@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "lib/codec/codecs.h"
 #include "lib/draft/carry.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -126,6 +127,49 @@ enum mf_status mf_mix_metadata(struct mf_draft *draft,
         if (put_last(draft, options->edits[i]) != MF_OK)
             return draft->env->error.status;
     return imatrix ? put_imatrix(draft, options->imatrix, imatrix) : MF_OK;
+}
+
+/* Whether encoders write any of their tensors, and such that can search. */
+static void what_is_encoded(struct mf_draft *const *drafts, size_t count,
+                            bool *encoded, bool *searched)
+{
+    *encoded = *searched = false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
+            const struct mf_draft_tensor *tensor = &drafts[i]->tensor[t];
+            const struct mf_codec *codec = NULL;
+
+            if (tensor->from == tensor->type)
+                continue;
+            /* All instruction sets search the same types. */
+            codec = mf_env_codec(drafts[i]->env, mf_isas,
+                                 (enum mf_type)tensor->type);
+            *encoded = true;
+            *searched |= codec && codec->further;
+        }
+}
+
+enum mf_status mf_mix_put_effort(struct mf_draft *const *drafts, size_t count,
+                                 uint32_t *effort)
+{
+    static const char key[] = MF_EFFORT_KEY, version[] = MF_EFFORT_VERSION_KEY;
+    struct mf_draft *draft = drafts[0];
+    bool encoded, searched;
+
+    what_is_encoded(drafts, count, &encoded, &searched);
+    if (*effort <= MF_EFFORT_LEAST || !searched)
+        *effort = MF_EFFORT_LEAST;
+    if (*effort > MF_EFFORT_LEAST)
+        return mf_draft_put_number(draft, key, MF_VALUE_U32, *effort) == MF_OK
+                   ? mf_draft_put_number(draft, version, MF_VALUE_U32,
+                                         MF_EFFORT_VERSION)
+                   : draft->env->error.status;
+    /* What the model says of itself is no longer true of the file. */
+    if (encoded && (mf_draft_find(draft, key) || mf_draft_find(draft, version)))
+        return unset(draft, key, MF_VALUE_U32) == MF_OK
+                   ? unset(draft, version, MF_VALUE_U32)
+                   : draft->env->error.status;
+    return MF_OK;
 }
 
 enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count)

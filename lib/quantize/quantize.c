@@ -270,6 +270,10 @@ static enum mf_status check_options(struct mf_env *env,
         MF_NEED(env, options->include[i]);
     for (size_t i = 0; i < options->exclude_count; i++)
         MF_NEED(env, options->exclude[i]);
+    if (options->effort > MF_EFFORT_MOST)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the effort is %" PRIu32 ", at most %d is possible",
+                       options->effort, MF_EFFORT_MOST);
     return mf_edits_check(env, options->edits, options->edit_count);
 }
 
@@ -289,6 +293,7 @@ enum mf_status mf_quantizing_take(struct mf_quantizing *work,
     mf_clear_error(env);
     mf_outputs_init(&work->outputs, model);
     work->outputs.finite_only = true;
+    work->outputs.effort = (int)work->options.effort;
     return MF_OK;
 }
 

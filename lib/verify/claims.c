@@ -204,6 +204,50 @@ static const char *check_sizes(const struct mf_verification *work,
     return NULL;
 }
 
+/* ---- how far the encoders searched */
+
+static uint32_t number_32(uint64_t number)
+{
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* What the model says; of no search there is no version. */
+static enum mf_status read_effort(struct mf_verification *work)
+{
+    struct mf_verify_result *result = &work->result;
+    uint64_t effort = 0, version = 0;
+    struct mf_draft facts;
+    enum mf_status status = mf_carry_as_gguf(&facts, work->model);
+    bool said = status == MF_OK && mf_draft_find(&facts, MF_EFFORT_KEY);
+
+    if (said)
+        status = mf_draft_number(&facts, MF_EFFORT_KEY, &effort);
+    if (said && status == MF_OK)
+        status = mf_draft_number(&facts, MF_EFFORT_VERSION_KEY, &version);
+    mf_draft_release(&facts);
+    result->effort = number_32(effort);
+    result->effort_version = number_32(version);
+    work->effort = MF_EFFORT_LEAST;
+    if (said && effort != MF_EFFORT_LEAST)
+        work->effort = effort > MF_EFFORT_LEAST && effort <= MF_EFFORT_MOST &&
+                               version == MF_EFFORT_VERSION
+                           ? (int)effort
+                           : 0;
+    return status;
+}
+
+/* Says that blocks cannot be made as the model's were. */
+static enum mf_status explain_effort(struct mf_verification *work,
+                                     struct mf_claim *claim)
+{
+    mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "it was encoded with effort %" PRIu32 " of version %" PRIu32
+            ", which is not known here: efforts %d to %d of version %d are",
+            work->result.effort, work->result.effort_version, MF_EFFORT_LEAST,
+            MF_EFFORT_MOST, MF_EFFORT_VERSION);
+    return mf_claim_explain(work, claim);
+}
+
 /* Gives the tensor the model's type, and its weights. */
 static enum mf_status set_type(struct mf_verification *work,
                                const struct mf_record *record,
@@ -221,6 +265,8 @@ static enum mf_status set_type(struct mf_verification *work,
     if (!mf_recoding_init(work->env, work->isa, tensor,
                           work->draft.format->fastest_first, &recoding))
         return mf_claim_explain(work, claim);
+    if (work->effort == 0 && recoding.encode->further)
+        return explain_effort(work, claim);
     if (!work->imatrix || !mf_imatrix_find(work->imatrix, tensor->name))
         return MF_OK;
     tensor->weights = tensor->name;
@@ -317,6 +363,8 @@ enum mf_status mf_verify_claims(struct mf_verification *work)
     }
     if (status == MF_OK)
         status = list_source(work);
+    if (status == MF_OK)
+        status = read_effort(work);
     for (size_t i = 0; i < work->draft.tensor_count && status == MF_OK; i++) {
         struct mf_claim *claim = claim_named(work, work->draft.tensor[i].name);
 

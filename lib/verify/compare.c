@@ -142,6 +142,7 @@ static bool begin_encoding(struct mf_comparison *comparison,
                           comparison->work->draft.format->fastest_first,
                           recoding))
         return false;
+    recoding->effort = comparison->work->effort;
     piece->span.offset += recoding->prefix;
     piece->span.size -= recoding->prefix;
     if (mf_recoding_sizes(recoding, &in, &out) && in == piece->span.size &&

@@ -8,6 +8,7 @@
  */
 #include "lib/base/str.h"
 #include "lib/io/digest.h"
+#include "lib/quantize/mix.h"
 #include "lib/verify/verify.h"
 
 struct side {
@@ -26,8 +27,9 @@ struct keys {
 static bool is_written_by_quantize(struct mf_str key)
 {
     static const char *const keys[] = {
-        "general.file_type", "general.quantization_version", "split.no",
-        "split.count",       "split.tensors.count",
+        "general.file_type",   "general.quantization_version", "split.no",
+        "split.count",         "split.tensors.count",          MF_EFFORT_KEY,
+        MF_EFFORT_VERSION_KEY,
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

@@ -136,6 +136,17 @@ static void put_keys(struct statement *to)
     mf_json_end(&to->json, ']');
 }
 
+/* How far the encoders searched, where the model says so. */
+static void put_effort(struct statement *to)
+{
+    begin(to, "effort", '{');
+    mf_json_key(&to->json, "level");
+    mf_json_u64(&to->json, to->work->result.effort);
+    mf_json_key(&to->json, "version");
+    mf_json_u64(&to->json, to->work->result.effort_version);
+    mf_json_end(&to->json, '}');
+}
+
 static void put_predicate(struct statement *to)
 {
     const struct mf_verification *work = to->work;
@@ -150,6 +161,8 @@ static void put_predicate(struct statement *to)
     mf_json_key(&to->json, "strict");
     mf_json_bool(&to->json, work->options->strict);
     mf_json_end(&to->json, '}');
+    if (work->effort > MF_EFFORT_LEAST)
+        put_effort(to);
     put_model(to, "source", work->source, source);
     mf_json_key(&to->json, "imatrix");
     if (work->imatrix)

@@ -62,6 +62,7 @@ struct mf_verification {
     struct mf_arena arena;
     struct mf_imatrix *imatrix; /* NULL: none */
     struct mf_weights weights;
+    int effort; /* of the model's encoders; 0: its search is not known */
     struct mf_draft draft; /* the source under the model's names */
     struct mf_renaming renaming;
     struct mf_claim *claim; /* of each tensor of the model */

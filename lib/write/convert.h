@@ -104,6 +104,7 @@ struct mf_outputs {
     struct mf_resume *resume;        /* stopped work can go on; or NULL */
     bool again; /* what was written is made again, and compared */
     struct mf_weights weights;
+    int effort; /* of encoders; see lib/codec/recode.h */
     /* Of all outputs, each a row; NULL: not measured. */
     struct mf_deviation *deviation;
 };

@@ -324,6 +324,7 @@ static enum mf_status set_recoding(struct mf_transfer *transfer,
     if (!mf_recoding_init(env, transfer->isa, tensor,
                           draft->format->fastest_first, recoding))
         return env->error.status;
+    recoding->effort = transfer->outputs->effort;
     if (piece->output->deviation)
         recoding->check =
             mf_env_codec(env, transfer->isa, (enum mf_type)tensor->type);

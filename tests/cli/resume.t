@@ -315,6 +315,9 @@ restore
 check "another type" refused "with other options" \
     quantize in.gguf out/o.gguf Q6_K --resume
 restore
+check "another effort" refused "with other options" \
+    quantize in.gguf out/o.gguf Q8_0 --resume --effort 2
+restore
 echo here >out/o.gguf
 check "a file that was put there since" refused "already exists"
 

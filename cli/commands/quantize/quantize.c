@@ -76,6 +76,9 @@ static const struct option table[] = {
     OPTION_FLAG("--leave-output-tensor", options.leave_output, NULL),
     OPTION_FLAG("--allow-requantize", options.allow_requantize,
                 "quantize tensors that are quantized already, too"),
+    OPTION_CHOICE("--effort", "1|2|3|4", 0, options.effort,
+                  "search better scales in the same types; default: 1, the "
+                  "bytes of llama-quantize"),
     OPTION_LIST("--override-kv", "KEY=TYPE:VALUE", options.overrides,
                 "change metadata; TYPE is int, float, bool or str"),
     OPTION_LIST("--prune-layers", "N,N,...", options.prune_layers,

@@ -22,8 +22,9 @@ struct quantize_options {
     struct text_list min_types, ties;
     unsigned samples; /* 1: all */
     bool pure, leave_output, allow_requantize, keep_split, report;
-    unsigned names; /* enum names */
-    unsigned order; /* of --endian */
+    unsigned names;  /* enum names */
+    unsigned order;  /* of --endian */
+    unsigned effort; /* above the least, which is 1 */
     const char *to;
 };
 

@@ -2,6 +2,7 @@
  *
  * result.c - what modelfile quantize prints
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,9 @@ static void show_text(struct run *run, const char *path,
                    result->fallbacks, result->fallbacks == 1 ? "" : "s");
     if (request->options.imatrix)
         out_line(out, weighted_text(result).at);
+    if (result->effort > 1)
+        out_format(out, "effort %" PRIu32 ": scales are searched further\n",
+                   result->effort);
     out_escaped(out, str_of(path), "");
     out_format(out, ": %s, %s", result->format,
                size_text(result->file_size).at);
@@ -105,6 +109,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "fallbacks", result->fallbacks);
     json_number(run, "weighted", result->weighted);
     json_bool(run, "needs_imatrix", result->unweighted > 0);
+    json_number(run, "effort", result->effort);
     patterns_json(run, &request->patterns);
     json_bool(run, "written", !run->options->dry_run);
     mf_json_key(&run->json, "types");

@@ -139,6 +139,8 @@ static void verdict_json(struct verify *verify)
                     verify->result.tensors[i]);
     mf_json_end(&run->json, '}');
     json_bool(run, "strict", verify->strict);
+    number_or_null(run, "effort", verify->result.effort > 0,
+                   verify->result.effort);
     text_or_null(run, "statement",
                  verify->result.stated ? verify->statement : NULL);
     json_bool(run, "same", verify->result.follows);
@@ -269,6 +271,8 @@ static void verdict_text(struct verify *verify)
     out_text(out, ": ");
     counted(out, mf_model_info(verify->model)->tensor_count, "tensor");
     note(out, verify->weighted, "of them with the importance matrix");
+    if (result->effort > 1)
+        out_format(out, ", with effort %" PRIu32, result->effort);
     note(out, result->tensors[MF_VERDICT_OTHER_VERSION],
          "by another version's encoder");
     note(out, result->tensors[MF_VERDICT_DIFFERS], "different");

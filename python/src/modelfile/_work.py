@@ -301,6 +301,7 @@ def quantize(
     pure: bool = False,
     leave_output: bool = False,
     allow_requantize: bool = False,
+    effort: int = 1,
     metadata: Mapping[str, Any] | None = None,
     prune_layers: Sequence[int] = (),
     keep_split: bool = False,
@@ -329,8 +330,9 @@ def quantize(
     tensor_types: a type for tensors whose name a pattern (a regular expression)
     matches; the first that does counts.  output_type, embedding_type: of these
     tensors.  pure: one type for all.  leave_output: output.weight stays as it is.
-    allow_requantize: also tensors that are quantized already.  prune_layers:
-    blocks to remove.  keep_split: as many shards as the source has.  report: also
+    allow_requantize: also tensors that are quantized already.  effort: 2 to 4
+    search better scales in the same types.  prune_layers: blocks to remove.
+    keep_split: as many shards as the source has.  report: also
     measures the error.  Other options are as in convert(), and so is what is
     raised.
 
@@ -401,6 +403,7 @@ def _quantize(
             pure=given.pure,
             leave_output=given.leave_output,
             allow_requantize=given.allow_requantize,
+            effort=count("effort", given.effort, 2**32 - 1),
             keep_split=given.keep_split,
             report=given.report,
             output_type=word(given.output_type),
