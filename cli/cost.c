@@ -159,6 +159,8 @@ static struct cost cost_of(const struct run *run)
     struct rusage usage;
     struct cost cost;
 
+    if (run->remote)
+        remote_end();
     if (run->env) { /* NULL if the command line is wrong */
         mf_env_heap(run->env, &library);
         mf_env_io(run->env, &io);
@@ -193,6 +195,7 @@ static void remote_json(struct run *run)
     json_number(run, "retries", remote->retries);
     json_number(run, "peak_heap_bytes", remote->peak);
     json_number(run, "heap_allocations", remote->allocations);
+    json_number(run, "processor_microseconds", remote->processor);
     mf_json_end(&run->json, '}');
 }
 

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +27,19 @@
 #include "cli/malloc_count.h"
 #include "cli/remote/windows.h"
 #include "cli/room.h"
+#include "lib/program.h"
 
 /* More names than a model has files; each is kept until the end. */
 #define FILES_MAX 4096
 
 #define PATIENCE_MAX 3600 /* seconds */
+
+/* What is fetched of a shard at first, and what more than the header of the
+ * one before had. */
+#define SHARD_LEAST ((uint64_t)64 * 1024)
+#define SHARD_MORE  ((uint64_t)48 * 1024)
+
+#define SAFETENSORS ".safetensors"
 
 struct serving {
     int fd;
@@ -42,6 +49,7 @@ struct serving {
     struct windows windows;
     struct remote_file *file[FILES_MAX];
     size_t file_count;
+    uint64_t header; /* bytes of the last one that was expected */
 };
 
 static struct serving *serving; /* in this process alone */
@@ -49,19 +57,9 @@ static struct serving *serving; /* in this process alone */
 /* ---- the end ---- */
 
 /* The program sends nothing while it waits, so any news is that it ended. */
-static bool is_over(void)
+static void over(void)
 {
-    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
-
-    return poll(&other, 1, 0) != 0;
-}
-
-static void pause_for(unsigned millis)
-{
-    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
-
-    if (poll(&other, 1, (int)millis) != 0)
-        _exit(EXIT_DONE);
+    _exit(EXIT_DONE);
 }
 
 static void end_with(pid_t parent)
@@ -148,11 +146,20 @@ static void enter_sandbox(struct run *run)
 
 /* ---- answers ---- */
 
+static uint64_t microseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
 static void answer(struct wire_answer *answer, const void *bytes)
 {
     struct process_heap heap;
+    struct rusage usage;
 
     answer->cost = serving->fetcher.cost;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        answer->cost.processor = microseconds(&usage.ru_utime) +
+                                 microseconds(&usage.ru_stime);
     if (process_heap(&heap)) {
         answer->cost.peak = heap.peak;
         answer->cost.allocations = heap.allocations;
@@ -179,7 +186,28 @@ static struct remote_file *find_file(const char *url, uint32_t *number)
     return NULL;
 }
 
-static struct remote_file *add_file(const char *url)
+static bool ends_with(const char *url, const char *suffix)
+{
+    size_t size = strlen(suffix), all = strlen(url);
+
+    return all > size && strcmp(url + all - size, suffix) == 0;
+}
+
+/* How much to fetch of a new file: of a shard what the header of the shard
+ * before had, and some more, so that it takes one request. */
+static uint64_t first_of(const char *url, bool named)
+{
+    uint64_t header = serving->header;
+
+    if (named || !(ends_with(url, ".gguf") || ends_with(url, SAFETENSORS)))
+        return WINDOW_FIRST;
+    if (header <= SHARD_LEAST - SHARD_MORE || !ends_with(url, SAFETENSORS))
+        return SHARD_LEAST;
+    return header < WINDOW_MOST - SHARD_MORE ? header + SHARD_MORE
+                                             : WINDOW_MOST;
+}
+
+static struct remote_file *add_file(const char *url, bool named)
 {
     struct mf_env *env = serving->fetcher.env;
     struct remote_file *file = serving->file_count < FILES_MAX
@@ -194,25 +222,44 @@ static struct remote_file *add_file(const char *url)
         return NULL;
     }
     serving->file[serving->file_count++] = file;
-    file->reason = windows_open(&serving->windows, file);
-    memcpy(file->why, serving->fetcher.why, sizeof(file->why));
+    file->reason =
+        windows_open(&serving->windows, file, first_of(url, named));
+    memcpy(file->why, serving->windows.why, sizeof(file->why));
     return file;
 }
 
+/* What tells this version of the file from others; of a server that says
+ * nothing, 0. */
+static void version_of(const struct remote_file *file, uint64_t out[2])
+{
+    struct mf_sha256 sha;
+    uint8_t digest[32];
+
+    if (!*file->etag && !*file->modified)
+        return;
+    mf_sha256_begin(&sha);
+    mf_sha256_add(&sha, file->etag, strlen(file->etag) + 1);
+    mf_sha256_add(&sha, file->modified, strlen(file->modified) + 1);
+    mf_sha256_add(&sha, &file->size, sizeof(file->size));
+    mf_sha256_end(&sha, digest);
+    memcpy(out, digest, 2 * sizeof(*out));
+}
+
 /* A file that was opened before is not asked for again, there or not. */
-static void open_url(const char *url)
+static void open_url(const char *url, bool named)
 {
     struct wire_answer opened = { 0 };
     const struct remote_file *file = find_file(url, &opened.file);
 
     if (!file)
-        file = add_file(url);
+        file = add_file(url, named);
     if (!file) {
         refuse(ENOMEM, "the network's process has no memory");
         return;
     }
     opened.reason = file->reason;
     opened.total = file->size;
+    version_of(file, opened.version);
     opened.size = file->reason != 0 ? strlen(file->why) : 0;
     answer(&opened, file->why);
 }
@@ -225,7 +272,7 @@ static void open_named(const struct wire_ask *ask)
         _exit(EXIT_DONE);
     memcpy(address.at, serving->url[ask->file],
            address_size(serving->url[ask->file]));
-    open_url(address.at);
+    open_url(address.at, true);
 }
 
 static const char *url_of(uint32_t number)
@@ -244,7 +291,7 @@ static void open_beside(const struct wire_ask *ask)
         !wire_read(serving->fd, name, (size_t)ask->size, NULL))
         _exit(EXIT_DONE);
     if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
-        open_url(address.at);
+        open_url(address.at, false);
     else
         refuse(ENOENT, "no file on a server has that name");
 }
@@ -270,7 +317,7 @@ static void read_file(const struct wire_ask *ask)
     part.reason =
         windows_read(&serving->windows, file, ask->offset, &bytes, &count);
     if (part.reason != 0) {
-        refuse(part.reason, serving->fetcher.why);
+        refuse(part.reason, serving->windows.why);
         return;
     }
     part.size = count < ask->size ? count : ask->size;
@@ -279,9 +326,18 @@ static void read_file(const struct wire_ask *ask)
 
 static void expect(const struct wire_ask *ask)
 {
-    url_of(ask->file);
-    serving->file[ask->file]->expected =
-        (struct mf_span){ ask->offset, ask->size };
+    if (ask->offset == 0 && ends_with(url_of(ask->file), SAFETENSORS))
+        serving->header = ask->size;
+    windows_expect(&serving->windows, serving->file[ask->file], ask->offset,
+                   ask->size);
+}
+
+static void tell_cost(void)
+{
+    struct wire_answer all = { 0 };
+
+    windows_end(&serving->windows);
+    answer(&all, NULL);
 }
 
 /* ---- the process ---- */
@@ -315,33 +371,59 @@ static void begin(struct run *run, pid_t program, int fd)
     leave_limits();
     enter_sandbox(run);
     serving->fetcher.env = make_env(run);
-    serving->fetcher.is_over = is_over;
-    serving->fetcher.pause = pause_for;
     serving->fetcher.patience = patience();
     serving->windows.fetcher = &serving->fetcher;
+    serving->windows.other = serving->fd;
+    serving->windows.over = over;
+    serving->windows.whole = run->options->whole;
+    serving->windows.most =
+        run->command->writes ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
+}
+
+static bool answer_one(const struct wire_ask *ask)
+{
+    switch ((enum wire_op)ask->op) {
+    case WIRE_OPEN:
+        open_named(ask);
+        return true;
+    case WIRE_BESIDE:
+        open_beside(ask);
+        return true;
+    case WIRE_READ:
+        read_file(ask);
+        return true;
+    case WIRE_EXPECT:
+        expect(ask);
+        return true;
+    case WIRE_COST:
+        tell_cost();
+        return true;
+    }
+    return false;
+}
+
+/* Fetches ahead until there is a question. */
+static bool take_question(struct wire_ask *out)
+{
+    while (!fetch_work(&serving->fetcher, serving->fd))
+        continue;
+    return wire_read(serving->fd, out, sizeof(*out), NULL);
 }
 
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
                             const char *const *url, size_t count)
 {
     struct wire_ask ask;
+    bool goes_on = true;
 
     begin(run, program, fd);
     serving->url = url;
     serving->url_count = count;
-    while (wire_read(serving->fd, &ask, sizeof(ask), NULL)) {
-        if (!serving->fetcher.env)
-            refuse(ENOMEM, "the network's process has no memory");
-        else if (ask.op == WIRE_OPEN)
-            open_named(&ask);
-        else if (ask.op == WIRE_BESIDE)
-            open_beside(&ask);
-        else if (ask.op == WIRE_READ)
-            read_file(&ask);
-        else if (ask.op == WIRE_EXPECT)
-            expect(&ask);
+    while (goes_on && take_question(&ask)) {
+        if (serving->fetcher.env)
+            goes_on = answer_one(&ask);
         else
-            break;
+            refuse(ENOMEM, "the network's process has no memory");
     }
     _exit(EXIT_DONE);
 }

@@ -21,6 +21,7 @@
 static struct {
     int fd; /* of the helper; 0: there is none */
     bool ended;
+    bool resumes; /* --resume */
     const char **url; /* of the command line */
     size_t count;
     struct remote_cost cost;
@@ -125,6 +126,7 @@ bool remote_begin(struct run *run)
         return false;
     }
     asking.count = collect(run, asking.url);
+    asking.resumes = run->options->resume;
     run->why = why;
     run->remote = &asking.cost;
     if (!are_accepted(run))
@@ -201,6 +203,17 @@ static int ask_for(const struct wire_ask *ask, const char *name,
     return 0;
 }
 
+void remote_end(void)
+{
+    const struct wire_ask ask = { .op = WIRE_COST };
+    struct wire_answer answer;
+
+    pthread_mutex_lock(&lock);
+    if (asking.fd > 0 && !asking.ended)
+        ask_for(&ask, NULL, &answer);
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- a source ---- */
 
 static uint32_t number_of(void *user)
@@ -260,6 +273,11 @@ static int open_remote(const struct wire_ask *ask, const char *name,
 
     pthread_mutex_lock(&lock);
     reason = ask_for(ask, name, &answer);
+    if (reason == 0 && asking.resumes && answer.version[0] == 0 &&
+        answer.version[1] == 0)
+        reason = failed(EIO, "--resume needs a server that names the version "
+                             "of the file: it sends neither ETag nor "
+                             "Last-Modified");
     pthread_mutex_unlock(&lock);
     *out = (struct mf_byte_source){ .size = sizeof(*out),
                                     .bytes = answer.total,
@@ -267,7 +285,9 @@ static int open_remote(const struct wire_ask *ask, const char *name,
                                     .user = user_of(answer.file),
                                     .open = open_beside,
                                     .expect = expect_remote,
-                                    .one_at_a_time = true };
+                                    .one_at_a_time = true,
+                                    .version = { answer.version[0],
+                                                 answer.version[1] } };
     return reason;
 }
 

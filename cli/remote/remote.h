@@ -27,12 +27,16 @@ enum mf_status remote_open(struct run *run, const char *url,
                            const struct mf_open_options *options,
                            struct mf_model **out);
 
+/* Everything was read: run->remote gets what it has cost in all. */
+void remote_end(void);
+
 /* What the helper has done so far; run->remote points to it. */
 struct remote_cost {
     uint64_t requests; /* that were sent, of redirects and retries too */
     uint64_t bytes;    /* of bodies that came back */
     uint64_t retries;
     uint64_t peak, allocations; /* of the helper's heap; 0: not counted */
+    uint64_t processor;         /* microseconds of the helper */
 };
 
 #endif

@@ -119,6 +119,9 @@ static const char *take_field(struct reply *reply, struct text name,
             return "the file is sent in an encoding that was not asked for";
     } else if (is_named(name, "retry-after")) {
         reply->has_wait = is_number(value, &reply->wait);
+        if (!reply->has_wait &&
+            !keep(value, reply->wait_until, sizeof(reply->wait_until)))
+            *reply->wait_until = 0;
     }
     return NULL;
 }

@@ -111,6 +111,7 @@ static const struct option table[] = {
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
     OPTION_FLAG("--verbose", options.no_effect, NULL),
     OPTION_TENSORS_ONLY,
+    OPTION_WHOLE,
     OPTION_ALLOW_MISSING,
     OPTION_RESUME,
     OPTIONS_WRITE,

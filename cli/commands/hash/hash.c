@@ -37,6 +37,7 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTION_FILES_FROM,
     { 0 },
 };

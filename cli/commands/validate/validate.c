@@ -54,6 +54,7 @@ static const struct option table[] = {
                  "show at most N findings of each file (default 1000); all "
                  "are counted"),
     OPTION_ONE_FILE,
+    OPTION_WHOLE,
     OPTION_FLAG("--rules", options.rules, "list all rules"),
     OPTION_TEXT("--explain", "ID", options.explain,
                 "explain a rule and what to do about it, or a known attack; "
