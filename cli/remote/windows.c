@@ -417,11 +417,17 @@ static struct window *begin_block(struct windows *windows,
                                   const struct expected *expected,
                                   uint64_t offset, enum going going)
 {
-    uint64_t end = less(expected->end,
-                        next_after(windows, expected->file, offset));
-    struct mf_span span = { offset, less(end - offset, WINDOW_BLOCK) };
+    uint64_t next = next_after(windows, expected->file, offset);
+    uint64_t size = less(expected->end - offset, WINDOW_BLOCK);
+    struct mf_span span = { offset, less(size < WINDOW_FIRST ? WINDOW_FIRST
+                                                             : size,
+                                         next - offset) };
+    struct window *window =
+        begin(windows, expected->file, span, span.size, going);
 
-    return begin(windows, expected->file, span, span.size, going);
+    if (window)
+        window->block = true;
+    return window;
 }
 
 /* Fetches what will be read after the window, as far as there is room. */
@@ -476,7 +482,8 @@ static struct window *begin_at(struct windows *windows,
     if (expected) {
         span.size = less(span.size, expected->end - offset);
         room = span.size;
-    } else if (!last) {
+    } else if (!last || last->block) {
+        room = WINDOW_FIRST;
         span.size = less(span.size, WINDOW_FIRST);
     }
     room = less(less(room, WINDOW_MOST), span.size);

@@ -46,6 +46,7 @@ struct window {
     uint64_t limit;      /* where it will end */
     bool shortened;      /* its fetch would not end there */
     uint64_t used;       /* when */
+    bool block;          /* of expected bytes */
     bool fresh;          /* fetched ahead, and not read so far */
 };
 

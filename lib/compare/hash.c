@@ -77,7 +77,8 @@ enum mf_status mf_hash_add(struct mf_worker *worker,
                            const struct mf_source *source, struct mf_span span,
                            struct mf_digest *digest)
 {
-    mf_source_expect(source, span);
+    if (span.size >= LARGE) /* of small ones the next is as likely */
+        mf_source_expect(source, span);
     while (span.size > 0) {
         uint8_t *bytes = mf_worker_room(worker, span.offset);
         size_t size =
