@@ -146,20 +146,11 @@ static void enter_sandbox(struct run *run)
 
 /* ---- answers ---- */
 
-static uint64_t microseconds(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 static void answer(struct wire_answer *answer, const void *bytes)
 {
     struct process_heap heap;
-    struct rusage usage;
 
     answer->cost = serving->fetcher.cost;
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        answer->cost.processor = microseconds(&usage.ru_utime) +
-                                 microseconds(&usage.ru_stime);
     if (process_heap(&heap)) {
         answer->cost.peak = heap.peak;
         answer->cost.allocations = heap.allocations;
@@ -332,10 +323,19 @@ static void expect(const struct wire_ask *ask)
                    ask->size);
 }
 
+static uint64_t microseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
 static void tell_cost(void)
 {
     struct wire_answer all = { 0 };
+    struct rusage usage;
 
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        serving->fetcher.cost.processor =
+            microseconds(&usage.ru_utime) + microseconds(&usage.ru_stime);
     windows_end(&serving->windows);
     answer(&all, NULL);
 }

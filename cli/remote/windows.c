@@ -69,10 +69,9 @@ static bool may_go(const struct window *window, enum going going)
     return going == GOES_ANY || window->fetch;
 }
 
-/* The one that is longest unused goes, but not `keep`; false if there is none.
- */
-static bool let_go(struct windows *windows, enum going going,
-                   const struct window *keep)
+/* The one that is longest unused, but not `keep`; NULL if there is none. */
+static struct window *oldest(struct windows *windows, enum going going,
+                             const struct window *keep)
 {
     struct window *found = NULL;
 
@@ -83,9 +82,36 @@ static bool let_go(struct windows *windows, enum going going,
             may_go(window, going) && (!found || window->used < found->used))
             found = window;
     }
+    return found;
+}
+
+/* It goes; false if there is none. */
+static bool let_go(struct windows *windows, enum going going,
+                   const struct window *keep)
+{
+    struct window *found = oldest(windows, going, keep);
+
     if (found)
         release(windows, found);
     return found != NULL;
+}
+
+/* The memory of a window of that size, which goes: a new block of the system's
+ * would be filled with zeros first. */
+static uint8_t *take_over(struct windows *windows, size_t room,
+                          enum going going, const struct window *keep)
+{
+    struct window *found = oldest(windows, going, keep);
+    uint8_t *bytes = NULL;
+
+    if (!found || found->room != room)
+        return NULL;
+    bytes = found->bytes;
+    found->bytes = NULL;
+    windows->held -= room;
+    found->room = 0;
+    release(windows, found);
+    return bytes;
 }
 
 /* A block of memory, for which others go. */
@@ -95,12 +121,16 @@ static uint8_t *make_room(struct windows *windows, size_t room,
     struct mf_env *env = windows->fetcher->env;
     uint8_t *bytes = NULL;
 
-    while (windows->held > 0 && windows->held + room > windows->most)
-        if (!let_go(windows, going, keep))
+    while (!bytes && windows->held > 0 &&
+           windows->held + room > windows->most) {
+        bytes = take_over(windows, room, going, keep);
+        if (!bytes && !let_go(windows, going, keep))
             return NULL;
-    do
+    }
+    if (!bytes)
         bytes = mf_env_resize(env, NULL, 0, room);
-    while (!bytes && let_go(windows, going, keep));
+    while (!bytes && let_go(windows, going, keep))
+        bytes = mf_env_resize(env, NULL, 0, room);
     if (bytes)
         windows->held += room;
     return bytes;
@@ -534,10 +564,10 @@ static int wait_for(struct windows *windows, struct window *window,
     return 0;
 }
 
-/* A stream goes on before all of it is read. */
+/* A long stream goes on before all of it is read. */
 static bool is_nearly_read(const struct window *window, uint64_t offset)
 {
-    return window->fetch && fetch_is_full(window->fetch) &&
+    return window->fetch && window->room >= WINDOW_MOST / 2 && fetch_is_full(window->fetch) &&
            window->end - offset < window->room / 4;
 }
 
