@@ -273,6 +273,9 @@ static enum outcome judge(struct fetch *fetch)
     if (request->code != CURL_DONE && !request->cut)
         return fail(fetch, may_pass(request->code) ? AGAIN : FAILED, EIO,
                     "%s", request->error);
+    if (!request->reply.complete)
+        return fail(fetch, AGAIN, EIO,
+                    "the server's answer ended in its header");
     if (request->reply.status == 206)
         return judge_part(fetch);
     if (request->reply.status == 200)

@@ -294,7 +294,7 @@ static void read_file(const struct wire_ask *ask)
     struct wire_answer part = { 0 };
     const uint8_t *bytes = NULL;
     struct remote_file *file;
-    size_t count = 0;
+    size_t count = (size_t)ask->size;
 
     url_of(ask->file);
     file = serving->file[ask->file];
@@ -311,7 +311,7 @@ static void read_file(const struct wire_ask *ask)
         refuse(part.reason, serving->windows.why);
         return;
     }
-    part.size = count < ask->size ? count : ask->size;
+    part.size = count;
     answer(&part, bytes);
 }
 
@@ -359,6 +359,19 @@ static struct mf_env *make_env(const struct run *run)
     return mf_env_new(&options);
 }
 
+/* Each thread reads a block of its own; 0: one for each processor. */
+static uint64_t block_for(uint64_t threads)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t block = WINDOW_BLOCK;
+
+    if (threads == 0)
+        threads = processors > 0 ? (uint64_t)processors : 1;
+    while (block > WINDOW_FIRST && block > WINDOW_BLOCKS / threads)
+        block /= 2;
+    return block;
+}
+
 static void begin(struct run *run, pid_t program, int fd)
 {
     end_with(program);
@@ -376,8 +389,11 @@ static void begin(struct run *run, pid_t program, int fd)
     serving->windows.other = serving->fd;
     serving->windows.over = over;
     serving->windows.whole = run->options->whole;
+    serving->windows.block = block_for(run->options->threads);
     serving->windows.most =
-        run->command->writes ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
+        option_named(run->command->options, "--resume") /* it writes models */
+            ? WINDOWS_MOST_WRITING
+            : WINDOWS_MOST;
 }
 
 static bool answer_one(const struct wire_ask *ask)

@@ -134,7 +134,7 @@ static bool begin(struct reply *reply, const char *line, size_t size)
     size_t header_size = reply->header_size;
     uint64_t status = 0;
 
-    if (size < 5 || strncmp(line, "HTTP/", 5) != 0)
+    if (size < 5 || strncmp(line, "HTTP/", 5) != 0 || line[size - 1] != '\n')
         return false;
     *reply = (struct reply){ .header_size = header_size };
     if (space) {
@@ -156,6 +156,10 @@ bool reply_line(struct reply *reply, const char *line, size_t size)
         reply->wrong = "its header is longer than 64 KiB";
     if (reply->wrong || begin(reply, line, size))
         return !reply->wrong;
+    if (size == 0 || line[size - 1] != '\n')
+        return true; /* the answer has ended here */
+    if (trimmed(line, size).size == 0)
+        reply->complete = true;
     colon = memchr(line, ':', size);
     if (colon)
         reply->wrong =

@@ -17,6 +17,7 @@
 
 struct reply {
     unsigned status;
+    bool complete; /* the blank line after it has come */
     bool has_range, has_length;
     bool has_bytes; /* the range has bytes, not only the size of the file */
     uint64_t first, last, total; /* Content-Range */

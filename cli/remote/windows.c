@@ -53,6 +53,9 @@ static void release(struct windows *windows, struct window *window)
     *window = (struct window){ 0 };
 }
 
+/* After so many reads elsewhere, nobody reads the rest of a block. */
+#define FORGOTTEN 256
+
 /* What may go to make room for another one. */
 enum going {
     GOES_READ,    /* what was read, and has all it will have */
@@ -60,12 +63,16 @@ enum going {
     GOES_ANY
 };
 
-static bool may_go(const struct window *window, enum going going)
+static bool may_go(const struct window *window, enum going going,
+                   uint64_t clock)
 {
     if (!window->file)
         return false;
     if (going == GOES_READ)
-        return !window->fresh && !window->fetch;
+        return !window->fresh && !window->fetch &&
+               (!window->block ||
+                window->read >= window->end - window->start ||
+                clock - window->used > FORGOTTEN);
     return going == GOES_ANY || window->fetch;
 }
 
@@ -79,7 +86,7 @@ static struct window *oldest(struct windows *windows, enum going going,
         struct window *window = &windows->window[i];
 
         if (window != keep && window != windows->reading &&
-            may_go(window, going) && (!found || window->used < found->used))
+            may_go(window, going, windows->clock) && (!found || window->used < found->used))
             found = window;
     }
     return found;
@@ -448,7 +455,7 @@ static struct window *begin_block(struct windows *windows,
                                   uint64_t offset, enum going going)
 {
     uint64_t next = next_after(windows, expected->file, offset);
-    uint64_t size = less(expected->end - offset, WINDOW_BLOCK);
+    uint64_t size = less(expected->end - offset, windows->block);
     struct mf_span span = { offset, less(size < WINDOW_FIRST ? WINDOW_FIRST
                                                              : size,
                                          next - offset) };
@@ -593,7 +600,8 @@ int windows_read(struct windows *windows, struct remote_file *file,
         go_on(windows, window);
     settle(windows, window);
     *out = window->bytes + place_of(window, offset);
-    *count = piece_at(window, offset, window->end - offset);
+    *count = piece_at(window, offset, less(window->end - offset, *count));
+    window->read += *count;
     return 0;
 }
 

@@ -10,7 +10,8 @@
  *   the rest, of which as much is taken as the reader has asked for, and half a
  *   window more.  It is cut where the reader goes elsewhere.
  * - What the parser expects to read (WIRE_EXPECT) comes in blocks, several at a
- *   time, before it is asked for.  A header that is expected is one request.
+ *   time, before it is asked for.  One that was read in part stays, as another
+ *   thread may read the rest.  A header that is expected is one request.
  *
  * Whatever is longest unused goes first.
  */
@@ -20,11 +21,13 @@
 #include "cli/remote/fetch.h"
 
 #define WINDOW_FIRST ((uint64_t)256 * 1024)
-#define WINDOW_COUNT 32
+#define WINDOW_COUNT 256
 
-/* Of expected bytes, and so many at a time, in connections of their own. */
-#define WINDOW_BLOCK ((uint64_t)2 * 1024 * 1024)
-#define WINDOW_AHEAD 4
+/* Of expected bytes, divided by the number of threads, as each reads a block of
+ * its own; and so many at a time, in connections of their own. */
+#define WINDOW_BLOCKS ((uint64_t)4 * 1024 * 1024)
+#define WINDOW_BLOCK  ((uint64_t)2 * 1024 * 1024)
+#define WINDOW_AHEAD  4
 
 /* Of all windows together, and of one.  A command that writes has buffers of
  * its own, and both processes have 16 MiB then. */
@@ -46,6 +49,7 @@ struct window {
     uint64_t limit;      /* where it will end */
     bool shortened;      /* its fetch would not end there */
     uint64_t used;       /* when */
+    uint64_t read;       /* bytes that were asked for */
     bool block;          /* of expected bytes */
     bool fresh;          /* fetched ahead, and not read so far */
 };
@@ -63,6 +67,7 @@ struct windows {
     int other;          /* the parser's; news of it while it waits: */
     void (*over)(void); /* it has ended */
     uint64_t most;      /* bytes of all windows */
+    uint64_t block;     /* bytes of one of expected bytes */
     bool whole;         /* --whole */
     struct window window[WINDOW_COUNT];
     const struct window *reading; /* stays, as it is read; may be NULL */
@@ -79,7 +84,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
 void windows_expect(struct windows *windows, struct remote_file *file,
                     uint64_t offset, uint64_t size);
 
-/* Bytes at offset, which is in the file; at least one.  They stay until the
+/* *count bytes at offset, which is in the file, or fewer.  They stay until the
  * next call.  0, or a number of errno. */
 int windows_read(struct windows *windows, struct remote_file *file,
                  uint64_t offset, const uint8_t **out, size_t *count);

@@ -48,9 +48,11 @@ stop() {
 
 again_most=$((64 * 1024 * 1024))
 
-# goes_on COMMAND...: with @ for the input: killed twice, and it goes on; both
+# goes_on WRITE COMMAND...: with @ for the input: killed twice, and it goes on; both
 # as a whole do not ask for more than the file and 64 MiB for each kill.
 goes_on() {
+    writes=$1
+    shift
     rm -rf "$dir/work" "$dir/whole"
     mkdir "$dir/work"
     "$modelfile" $(echo "$*" | sed "s|@|$files/in.gguf|") >"$dir/said" 2>&1 ||
@@ -59,8 +61,8 @@ goes_on() {
     mkdir "$dir/work"
     : >"$log"
     command=$(echo "$*" | sed "s|@|$base/good/in.gguf|")
-    stop WRITE=400 $command --resume --threads 1 || return
-    stop WRITE=100 $command --resume --threads 2 || return
+    stop WRITE=$writes $command --resume --threads 1 || return
+    stop WRITE=$((writes / 2)) $command --resume --threads 2 || return
     ends 0 $command --resume --json || return
     asked=$(asked_for) size=$(wc -c <"$files/in.gguf")
     echo "asked for $asked bytes of $size, and $(of_remote bytes) at last"
@@ -68,9 +70,9 @@ goes_on() {
         [ "$(of_remote bytes)" -lt "$size" ] &&
         diff -r "$dir/whole" "$dir/work" && [ -z "$(left)" ]
 }
-check "quantize goes on" goes_on quantize @ "$dir/work/o.gguf" Q8_0
-check "what is copied has digests" goes_on convert @ "$dir/work/o.apr"
-check "quantize to several outputs goes on" goes_on quantize @ \
+check "quantize goes on" goes_on 400 quantize @ "$dir/work/o.gguf" Q8_0
+check "what is copied has digests" goes_on 80 convert @ "$dir/work/o.apr"
+check "quantize to several outputs goes on" goes_on 400 quantize @ \
     --output Q4_K_M="$dir/work/a.gguf" --output Q8_0="$dir/work/b.gguf" \
     --output F16="$dir/work/c.gguf"
 
@@ -113,10 +115,13 @@ random_kills() {
     while [ $count -lt "$kills" ]; do
         seed=$(((seed * 1103515245 + 12345) % 2147483648))
         after=$((seed / 65536 % 250 + 20))
+        "$modelfile" quantize --quiet --resume "$base/good/in.gguf" \
+            "$dir/work/o.gguf" Q8_0 >"$dir/said" 2>&1 &
+        child=$!
+        sleep "0.$(printf %03d $after)"
+        kill -KILL $child 2>/dev/null
         code=0
-        timeout -s KILL "0.$(printf %03d $after)" "$modelfile" quantize --quiet \
-            --resume "$base/good/in.gguf" "$dir/work/o.gguf" Q8_0 \
-            >"$dir/said" 2>&1 || code=$?
+        wait $child || code=$?
         count=$((count + 1))
         if [ -f "$dir/work/o.gguf" ]; then # it may be killed after that
             cmp "$dir/whole.gguf" "$dir/work/o.gguf" || return
