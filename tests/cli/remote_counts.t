@@ -54,7 +54,7 @@ check "a header of GGUF of 6 MiB: few requests, and not twice as much" costs 6 \
     $((2 * $(size_of vocab.gguf))) meta list "$base/good/vocab.gguf"
 check "an archive of PyTorch by its end: four" costs 4 1000000 tensors \
     "$base/good/large.pt"
-check "data once" costs 60 $(($(size_of f16.gguf) + 1000)) \
+check "data once" costs 60 $(($(size_of f16.gguf) / 16 * 17)) \
     quantize "$base/good/f16.gguf" "$dir/o.gguf" Q8_0
 check "over several connections" connected 3 6
 

@@ -72,7 +72,7 @@ goes_on() {
 }
 check "quantize goes on" goes_on 400 quantize @ "$dir/work/o.gguf" Q8_0
 check "what is copied has digests" goes_on 80 convert @ "$dir/work/o.apr"
-check "quantize to several outputs goes on" goes_on 400 quantize @ \
+check "quantize to several outputs goes on" goes_on 1500 quantize @ \
     --output Q4_K_M="$dir/work/a.gguf" --output Q8_0="$dir/work/b.gguf" \
     --output F16="$dir/work/c.gguf"
 
