@@ -176,8 +176,7 @@ static size_t skip(struct request *request, size_t size)
 static const char *part_wrong(const struct request *request, size_t size)
 {
     const struct reply *reply = &request->reply;
-    const char *wrong =
-        reply_range_wrong(reply, request->first, request->last);
+    const char *wrong = reply_range_wrong(reply, request->first, request->last);
 
     if (wrong)
         return wrong;
@@ -203,8 +202,7 @@ static size_t take_body(char *at, size_t one, size_t count, void *user)
         request->wrong = request->accept(request->user);
     if (request->wrong)
         return 0;
-    request->paused =
-        !request->take(request->user, (const uint8_t *)at, count);
+    request->paused = !request->take(request->user, (const uint8_t *)at, count);
     if (request->paused)
         return WRITE_PAUSE;
     request->got += count;
@@ -303,8 +301,8 @@ void curl_begin(struct curl *curl, struct request *request)
     request->wrong = NULL;
     request->error[0] = 0;
     request->code = CURL_DONE;
-    request->runs = prepare(curl, request) &&
-                    curl->add(curl->multi, request->handle) == 0;
+    request->runs =
+        prepare(curl, request) && curl->add(curl->multi, request->handle) == 0;
     if (!request->runs)
         end(curl, request, CURL_NO_MEMORY);
 }

@@ -2,25 +2,22 @@
  *
  * fetch.c - parts of a file on a server, which stays the same file
  *
- * What a server says is compared with what was asked, and with what it said
- * before: size, ETag and Last-Modified.  A file that changes is an error; two
- * versions of it are never mixed.
+ * All requests run in one thread.  One that has ended is judged (judge.c), and
+ * then sent to where it was redirected, or again later, or it is done.
  */
 #include "cli/remote/fetch.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/malloc_count.h"
+#include "cli/remote/judge.h"
 
-#define RETRIES        3
-#define REDIRECTS_MAX  10
-#define RETRY_WAIT_MAX 30 /* seconds */
+#define RETRIES       3
+#define REDIRECTS_MAX 10
 
 /* The pause before the first retry; then twice as long each time.  It is
  * shorter where the server may not be silent for long. */
@@ -28,12 +25,6 @@
 
 /* After so many bytes without an error, retries are counted anew. */
 #define PROGRESS ((uint64_t)1024 * 1024)
-
-enum outcome {
-    DONE,
-    AGAIN, /* may work later */
-    FAILED
-};
 
 char *fetch_text(struct mf_env *env, const char *text)
 {
@@ -43,244 +34,6 @@ char *fetch_text(struct mf_env *env, const char *text)
     if (copy)
         memcpy(copy, text, size);
     return copy;
-}
-
-__attribute__((format(printf, 4, 5))) static enum outcome
-fail(struct fetch *fetch, enum outcome outcome, int reason,
-     const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(fetch->why, sizeof(fetch->why), format, arguments);
-    va_end(arguments);
-    fetch->reason = reason;
-    return outcome;
-}
-
-static enum outcome no_memory(struct fetch *fetch)
-{
-    return fail(fetch, FAILED, ENOMEM, "the network's process has no memory");
-}
-
-/* ---- what an answer means ---- */
-
-static enum outcome wrong(struct fetch *fetch, const char *what)
-{
-    return fail(fetch, FAILED, EIO, "the server's answer is wrong: %s", what);
-}
-
-static enum outcome changed(struct fetch *fetch)
-{
-    return fail(fetch, FAILED, EIO,
-                "the file on the server has changed while it was read");
-}
-
-/* Keeps what tells this version of the file from others, or compares it. */
-static bool is_same(struct remote_file *file, const struct reply *reply,
-                    uint64_t size)
-{
-    if (file->known)
-        return (size == file->size ||
-                (size == FETCH_ENDLESS && !file->ranges)) &&
-               strcmp(file->etag, reply->etag) == 0 &&
-               strcmp(file->modified, reply->modified) == 0;
-    file->known = true;
-    file->size = size;
-    memcpy(file->etag, reply->etag, sizeof(file->etag));
-    memcpy(file->modified, reply->modified, sizeof(file->modified));
-    return true;
-}
-
-static void forget_address(struct fetch *fetch)
-{
-    struct remote_file *file = fetch->file;
-
-    if (file->at)
-        mf_env_resize(fetch->fetcher->env, file->at, strlen(file->at) + 1, 0);
-    file->at = NULL;
-}
-
-/* The address that has answered is asked from now on.  Without memory, the one
- * that redirects to it is asked again. */
-static void keep_address(struct fetch *fetch)
-{
-    struct remote_file *file = fetch->file;
-    const char *at = fetch->address.at;
-
-    if (strcmp(file->at ? file->at : file->url, at) == 0)
-        return;
-    forget_address(fetch);
-    file->at = fetch_text(fetch->fetcher->env, at);
-}
-
-/* Before the first byte of an answer: NULL, or what is wrong with it. */
-static const char *accept_answer(void *user)
-{
-    struct fetch *fetch = user;
-    struct remote_file *file = fetch->file;
-    const struct reply *reply = &fetch->request.reply;
-    bool part = reply->status == 206, first = !file->known;
-    uint64_t size = reply->has_length ? reply->length : FETCH_ENDLESS;
-
-    fetch->changed = !is_same(file, reply, part ? reply->total : size);
-    if (first)
-        file->ranges = part;
-    fetch->skip = fetch->next - fetch->request.first;
-    if (!fetch->changed)
-        keep_address(fetch);
-    return fetch->changed ? "the file has changed" : NULL;
-}
-
-/* Leaves out what an answer that begins anew repeats. */
-static bool take_bytes(void *user, const uint8_t *bytes, size_t size)
-{
-    struct fetch *fetch = user;
-    size_t skip = fetch->skip < size ? (size_t)fetch->skip : size;
-
-    if (size > skip && !fetch->take(fetch->user, bytes + skip, size - skip))
-        return false;
-    fetch->skip -= skip;
-    fetch->next += size - skip;
-    return true;
-}
-
-static enum outcome ended_early(struct fetch *fetch, uint64_t size)
-{
-    return fail(fetch, AGAIN, EIO,
-                "the server's answer ended early: %" PRIu64 " of %" PRIu64
-                " bytes",
-                fetch->request.got, size);
-}
-
-static enum outcome judge_part(struct fetch *fetch)
-{
-    const struct request *request = &fetch->request;
-    const char *what =
-        reply_range_wrong(&request->reply, request->first, request->last);
-    uint64_t size;
-
-    if (what)
-        return wrong(fetch, what);
-    size = request->reply.last - request->first + 1;
-    if (request->got == 0 && accept_answer(fetch))
-        return changed(fetch);
-    if (request->code != CURL_DONE || request->got != size)
-        return ended_early(fetch, size);
-    return DONE;
-}
-
-static enum outcome judge_whole(struct fetch *fetch)
-{
-    const struct request *request = &fetch->request;
-    struct remote_file *file = fetch->file;
-
-    if (!request->whole)
-        return changed(fetch); /* so says If-Range */
-    if (request->got == 0 && accept_answer(fetch))
-        return changed(fetch);
-    if (request->code != CURL_DONE)
-        return ended_early(fetch, file->size);
-    if (file->size == FETCH_ENDLESS)
-        file->size = request->got;
-    return request->got == file->size ? DONE : ended_early(fetch, file->size);
-}
-
-/* Only a file without bytes has no first one. */
-static enum outcome judge_outside(struct fetch *fetch)
-{
-    const struct reply *reply = &fetch->request.reply;
-
-    if (fetch->file->known)
-        return changed(fetch);
-    if (!reply->has_range || reply->has_bytes || reply->total != 0)
-        return wrong(fetch, "status 416 for the first bytes of a file");
-    fetch->file->ranges = true;
-    return is_same(fetch->file, reply, 0) ? DONE : changed(fetch);
-}
-
-/* A date of Retry-After as seconds from now. */
-static void take_wait(struct fetch *fetch)
-{
-    struct reply *reply = &fetch->request.reply;
-    time_t now = time(NULL), until = -1;
-
-    if (*reply->wait_until)
-        until = fetch->fetcher->curl.date(reply->wait_until, NULL);
-    if (until < 0)
-        return;
-    reply->has_wait = true;
-    reply->wait = until > now ? (uint64_t)(until - now) : 0;
-}
-
-static enum outcome judge_status(struct fetch *fetch)
-{
-    const struct reply *reply = &fetch->request.reply;
-
-    take_wait(fetch);
-    switch (reply->status) {
-    case 404:
-    case 410:
-        return fail(fetch, FAILED, ENOENT, "the server answers %u",
-                    reply->status);
-    case 401:
-    case 403:
-    case 407:
-        return fail(fetch, FAILED, EACCES, "the server answers %u",
-                    reply->status);
-    case 408:
-    case 425:
-    case 429:
-    case 500:
-    case 502:
-    case 503:
-    case 504:
-        if (reply->has_wait && reply->wait > RETRY_WAIT_MAX)
-            return fail(fetch, FAILED, EIO,
-                        "the server answers %u, and to ask again in %" PRIu64
-                        " seconds",
-                        reply->status, reply->wait);
-        return fail(fetch, AGAIN, EIO, "the server answers %u",
-                    reply->status);
-    case 416:
-        return judge_outside(fetch);
-    default:
-        return fail(fetch, FAILED, EIO, "the server answers %u",
-                    reply->status);
-    }
-}
-
-static bool may_pass(int code)
-{
-    return code == CURL_NO_PROXY || code == CURL_NO_HOST ||
-           code == CURL_NO_CONNECTION || code == CURL_HTTP2 ||
-           code == CURL_PARTIAL || code == CURL_TIMEOUT || code == CURL_TLS ||
-           code == CURL_NOTHING || code == CURL_SEND || code == CURL_RECEIVE ||
-           code == CURL_HTTP2_STREAM;
-}
-
-static enum outcome judge(struct fetch *fetch)
-{
-    const struct request *request = &fetch->request;
-
-    if (request->code == CURL_NO_MEMORY ||
-        (request->code != CURL_DONE && process_heap_refused()))
-        return no_memory(fetch);
-    if (fetch->changed)
-        return changed(fetch);
-    if (request->wrong)
-        return wrong(fetch, request->wrong);
-    if (request->code != CURL_DONE && !request->cut)
-        return fail(fetch, may_pass(request->code) ? AGAIN : FAILED, EIO,
-                    "%s", request->error);
-    if (!request->reply.complete)
-        return fail(fetch, AGAIN, EIO,
-                    "the server's answer ended in its header");
-    if (request->reply.status == 206)
-        return judge_part(fetch);
-    if (request->reply.status == 200)
-        return judge_whole(fetch);
-    return judge_status(fetch);
 }
 
 /* ---- redirects ---- */
@@ -309,19 +62,20 @@ static const char *redirect(struct fetch *fetch)
     return NULL;
 }
 
-/* An address that was redirected to may be valid for some time only. */
-static enum outcome judge_address(struct fetch *fetch, enum outcome outcome)
-{
-    unsigned status = fetch->request.reply.status;
-
-    if (outcome != FAILED || !fetch->direct ||
-        (status != 401 && status != 403 && status != 404 && status != 410))
-        return outcome;
-    forget_address(fetch);
-    return AGAIN;
-}
-
 /* ---- a fetch ---- */
+
+/* Leaves out what an answer that begins anew repeats. */
+static bool take_bytes(void *user, const uint8_t *bytes, size_t size)
+{
+    struct fetch *fetch = user;
+    size_t skip = fetch->skip < size ? (size_t)fetch->skip : size;
+
+    if (size > skip && !fetch->take(fetch->user, bytes + skip, size - skip))
+        return false;
+    fetch->skip -= skip;
+    fetch->next += size - skip;
+    return true;
+}
 
 /* If-Range takes a strong ETag, or else a date. */
 static const char *version_of(const struct remote_file *file)
@@ -364,7 +118,7 @@ static void send_request(struct fetch *fetch)
     request->if_range = version_of(file);
     request->whole = request->first == 0 && !file->ranges;
     request->patience = fetcher->patience;
-    request->accept = accept_answer;
+    request->accept = judge_beginning;
     request->take = take_bytes;
     request->user = fetch;
     request->body = &fetcher->cost.bytes;
@@ -403,13 +157,13 @@ static void go_on(struct fetch *fetch)
     const char *refused;
 
     if (!is_redirect(&fetch->request)) {
-        end_attempt(fetch, judge_address(fetch, judge(fetch)));
+        end_attempt(fetch, judge_end(fetch));
         return;
     }
     refused = fetch->hops++ == REDIRECTS_MAX ? "it redirects more than 10 times"
                                              : redirect(fetch);
     if (refused)
-        end_attempt(fetch, wrong(fetch, refused));
+        end_attempt(fetch, judge_wrong(fetch, refused));
     else
         send_request(fetch);
 }
@@ -422,11 +176,16 @@ static struct fetch *unused(struct fetcher *fetcher)
     return NULL;
 }
 
-struct fetch *fetch_begin(struct fetcher *fetcher, struct remote_file *file,
-                          struct mf_span span,
-                          bool (*take)(void *user, const uint8_t *bytes,
-                                       size_t size),
-                          void *user)
+static enum outcome no_curl(struct fetch *fetch)
+{
+    snprintf(fetch->why, sizeof(fetch->why), "%s", fetch->fetcher->curl.why);
+    fetch->reason = process_heap_refused() ? ENOMEM : EIO;
+    return FAILED;
+}
+
+struct fetch *fetch_begin(
+    struct fetcher *fetcher, struct remote_file *file, struct mf_span span,
+    bool (*take)(void *user, const uint8_t *bytes, size_t size), void *user)
 {
     struct fetch *fetch = unused(fetcher);
 
@@ -442,9 +201,7 @@ struct fetch *fetch_begin(struct fetcher *fetcher, struct remote_file *file,
     fetch->changed = false;
     fetch->why[0] = 0;
     if (*fetcher->curl.why)
-        end_attempt(fetch, fail(fetch, FAILED,
-                                process_heap_refused() ? ENOMEM : EIO, "%s",
-                                fetcher->curl.why));
+        end_attempt(fetch, no_curl(fetch));
     else
         begin_attempt(fetch);
     return fetch;

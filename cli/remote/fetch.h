@@ -68,11 +68,9 @@ struct fetcher {
 
 /* Begins; take: as of struct request.  The first one of a file finds out what
  * there is to know about it.  NULL if all are in use. */
-struct fetch *fetch_begin(struct fetcher *fetcher, struct remote_file *file,
-                          struct mf_span span,
-                          bool (*take)(void *user, const uint8_t *bytes,
-                                       size_t size),
-                          void *user);
+struct fetch *fetch_begin(
+    struct fetcher *fetcher, struct remote_file *file, struct mf_span span,
+    bool (*take)(void *user, const uint8_t *bytes, size_t size), void *user);
 
 /* Whether it may take more: neither done nor failed. */
 bool fetch_runs(const struct fetch *fetch);

@@ -213,8 +213,7 @@ static struct remote_file *add_file(const char *url, bool named)
         return NULL;
     }
     serving->file[serving->file_count++] = file;
-    file->reason =
-        windows_open(&serving->windows, file, first_of(url, named));
+    file->reason = windows_open(&serving->windows, file, first_of(url, named));
     memcpy(file->why, serving->windows.why, sizeof(file->why));
     return file;
 }

@@ -21,7 +21,7 @@
 static struct {
     int fd; /* of the helper; 0: there is none */
     bool ended;
-    bool resumes; /* --resume */
+    bool resumes;     /* --resume */
     const char **url; /* of the command line */
     size_t count;
     struct remote_cost cost;

@@ -23,12 +23,12 @@ struct reply {
     uint64_t first, last, total; /* Content-Range */
     uint64_t length;             /* Content-Length */
     bool has_wait;
-    uint64_t wait;      /* Retry-After in seconds */
+    uint64_t wait;       /* Retry-After in seconds */
     char wait_until[40]; /* or as a date; "" if there is none */
-    char etag[256];     /* "" if there is none */
-    char modified[64];  /* Last-Modified; likewise */
-    size_t header_size; /* so far */
-    const char *wrong;  /* NULL, or what is wrong with it */
+    char etag[256];      /* "" if there is none */
+    char modified[64];   /* Last-Modified; likewise */
+    size_t header_size;  /* so far */
+    const char *wrong;   /* NULL, or what is wrong with it */
 };
 
 /* Takes one line, with its line end; false if the answer is wrong. */

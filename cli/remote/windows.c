@@ -2,7 +2,7 @@
  *
  * windows.c - bytes of remote files that were fetched, and what to fetch next
  */
-#include "cli/remote/windows.h"
+#include "cli/remote/window.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,268 +34,6 @@ static int no_memory(struct windows *windows)
     return fail(windows, ENOMEM, "the network's process has no memory");
 }
 
-/* ---- room ---- */
-
-static void end_fetch(struct window *window)
-{
-    if (window->fetch)
-        fetch_end(window->fetch);
-    window->fetch = NULL;
-    window->limit = window->end;
-}
-
-static void release(struct windows *windows, struct window *window)
-{
-    end_fetch(window);
-    if (window->bytes)
-        mf_env_resize(windows->fetcher->env, window->bytes, window->room, 0);
-    windows->held -= window->room;
-    *window = (struct window){ 0 };
-}
-
-/* After so many reads elsewhere, nobody reads the rest of a block. */
-#define FORGOTTEN 256
-
-/* What may go to make room for another one. */
-enum going {
-    GOES_READ,    /* what was read, and has all it will have */
-    GOES_FETCHED, /* what has a fetch */
-    GOES_ANY
-};
-
-static bool may_go(const struct window *window, enum going going,
-                   uint64_t clock)
-{
-    if (!window->file)
-        return false;
-    if (going == GOES_READ)
-        return !window->fresh && !window->fetch &&
-               (!window->block ||
-                window->read >= window->end - window->start ||
-                clock - window->used > FORGOTTEN);
-    return going == GOES_ANY || window->fetch;
-}
-
-/* The one that is longest unused, but not `keep`; NULL if there is none. */
-static struct window *oldest(struct windows *windows, enum going going,
-                             const struct window *keep)
-{
-    struct window *found = NULL;
-
-    for (size_t i = 0; i < WINDOW_COUNT; i++) {
-        struct window *window = &windows->window[i];
-
-        if (window != keep && window != windows->reading &&
-            may_go(window, going, windows->clock) && (!found || window->used < found->used))
-            found = window;
-    }
-    return found;
-}
-
-/* It goes; false if there is none. */
-static bool let_go(struct windows *windows, enum going going,
-                   const struct window *keep)
-{
-    struct window *found = oldest(windows, going, keep);
-
-    if (found)
-        release(windows, found);
-    return found != NULL;
-}
-
-/* The memory of a window of that size, which goes: a new block of the system's
- * would be filled with zeros first. */
-static uint8_t *take_over(struct windows *windows, size_t room,
-                          enum going going, const struct window *keep)
-{
-    struct window *found = oldest(windows, going, keep);
-    uint8_t *bytes = NULL;
-
-    if (!found || found->room != room)
-        return NULL;
-    bytes = found->bytes;
-    found->bytes = NULL;
-    windows->held -= room;
-    found->room = 0;
-    release(windows, found);
-    return bytes;
-}
-
-/* A block of memory, for which others go. */
-static uint8_t *make_room(struct windows *windows, size_t room,
-                          enum going going, const struct window *keep)
-{
-    struct mf_env *env = windows->fetcher->env;
-    uint8_t *bytes = NULL;
-
-    while (!bytes && windows->held > 0 &&
-           windows->held + room > windows->most) {
-        bytes = take_over(windows, room, going, keep);
-        if (!bytes && !let_go(windows, going, keep))
-            return NULL;
-    }
-    if (!bytes)
-        bytes = mf_env_resize(env, NULL, 0, room);
-    while (!bytes && let_go(windows, going, keep))
-        bytes = mf_env_resize(env, NULL, 0, room);
-    if (bytes)
-        windows->held += room;
-    return bytes;
-}
-
-static struct window *unused(struct windows *windows)
-{
-    for (size_t i = 0; i < WINDOW_COUNT; i++)
-        if (!windows->window[i].file)
-            return &windows->window[i];
-    return NULL;
-}
-
-static bool has_connection(const struct windows *windows)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < WINDOW_COUNT; i++)
-        count += windows->window[i].fetch != NULL;
-    return count < CURL_CONNECTIONS;
-}
-
-/* ---- the ring ---- */
-
-static size_t place_of(const struct window *window, uint64_t offset)
-{
-    return (size_t)((offset - window->base) % window->room);
-}
-
-/* Bytes from there on that are in one piece. */
-static size_t piece_at(const struct window *window, uint64_t offset,
-                       uint64_t size)
-{
-    return (size_t)less(size, window->room - place_of(window, offset));
-}
-
-static bool take(void *user, const uint8_t *bytes, size_t size)
-{
-    struct window *window = user;
-
-    if (size > window->room - (size_t)(window->end - window->start))
-        return false;
-    while (size > 0) {
-        size_t some = piece_at(window, window->end, size);
-
-        memcpy(window->bytes + place_of(window, window->end), bytes, some);
-        window->end += some;
-        bytes += some;
-        size -= some;
-    }
-    return true;
-}
-
-/* Gives the ring other room, which its bytes fit into. */
-static bool resize(struct windows *windows, struct window *window, size_t room,
-                   enum going going)
-{
-    uint8_t *bytes = make_room(windows, room, going, window);
-    uint64_t at = window->start;
-
-    if (!bytes)
-        return false;
-    for (size_t some; at < window->end; at += some) {
-        some = piece_at(window, at, window->end - at);
-        memcpy(bytes + (at - window->start),
-               window->bytes + place_of(window, at), some);
-    }
-    mf_env_resize(windows->fetcher->env, window->bytes, window->room, 0);
-    windows->held -= window->room;
-    window->bytes = bytes;
-    window->room = room;
-    window->base = window->start;
-    return true;
-}
-
-/* Makes room for more of a stream: what was fetched first goes, once the ring
- * is as large as it may be. */
-static void go_on(struct windows *windows, struct window *window)
-{
-    bool whole = !window->file->ranges && !windows->whole;
-    uint64_t most = whole ? WINDOW_WHOLE : WINDOW_MOST;
-    uint64_t room = less(2 * (uint64_t)window->room, most);
-
-    room = less(room, window->limit - window->start);
-    if (room <= window->room ||
-        !resize(windows, window, (size_t)room, GOES_ANY))
-        window->start += (window->end - window->start + 1) / 2;
-    fetch_go_on(window->fetch);
-}
-
-/* ---- windows ---- */
-
-/* Room that a small file did not need goes. */
-static void settle(struct windows *windows, struct window *window)
-{
-    size_t size = (size_t)(window->end - window->start);
-
-    if (!window->fetch ||
-        (window->fetch->state != FETCH_DONE &&
-         !(window->shortened && window->end >= window->limit)))
-        return;
-    end_fetch(window);
-    if (size > 0 && size < window->room / 2)
-        resize(windows, window, size, GOES_READ);
-}
-
-/* A stream ends where another window begins. */
-static void shorten(struct windows *windows, const struct remote_file *file,
-                    uint64_t offset)
-{
-    for (size_t i = 0; i < WINDOW_COUNT; i++) {
-        struct window *window = &windows->window[i];
-
-        if (window->file == file && window->fetch && offset >= window->end &&
-            offset < window->limit) {
-            window->limit = offset;
-            window->shortened = true;
-        }
-    }
-}
-
-static void settle_all(struct windows *windows)
-{
-    for (size_t i = 0; i < WINDOW_COUNT; i++)
-        settle(windows, &windows->window[i]);
-}
-
-static struct window *begin(struct windows *windows, struct remote_file *file,
-                            struct mf_span span, uint64_t room,
-                            enum going going)
-{
-    struct window *window;
-    uint8_t *bytes;
-
-    shorten(windows, file, span.offset);
-    settle_all(windows);
-    while (!has_connection(windows))
-        if (going == GOES_READ || !let_go(windows, GOES_FETCHED, NULL))
-            return NULL;
-    while (!unused(windows))
-        if (!let_go(windows, going, NULL))
-            return NULL;
-    bytes = make_room(windows, (size_t)room, going, NULL);
-    if (!bytes)
-        return NULL;
-    window = unused(windows);
-    *window = (struct window){ .file = file,
-                               .bytes = bytes,
-                               .room = (size_t)room,
-                               .base = span.offset,
-                               .start = span.offset,
-                               .end = span.offset,
-                               .limit = span.offset + span.size,
-                               .used = ++windows->clock };
-    window->fetch = fetch_begin(windows->fetcher, file, span, take, window);
-    return window;
-}
-
 static void wait(struct windows *windows)
 {
     if (fetch_work(windows->fetcher, windows->other))
@@ -309,7 +47,7 @@ static int failed(struct windows *windows, struct window *window)
 
     fail(windows, reason, "%s",
          fetch ? fetch->why : "the server's answer ended early");
-    release(windows, window);
+    window_release(windows, window);
     return reason;
 }
 
@@ -322,7 +60,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
                  uint64_t first)
 {
     struct mf_span span = { 0, first };
-    struct window *window = begin(windows, file, span, first, GOES_ANY);
+    struct window *window = window_begin(windows, file, span, first, GOES_ANY);
 
     if (!window)
         return no_memory(windows);
@@ -330,7 +68,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
         if (is_failed(window))
             return failed(windows, window);
         if (fetch_is_full(window->fetch)) {
-            release(windows, window);
+            window_release(windows, window);
             return fail(windows, EIO,
                         "the server sends no ranges, and not the file's size");
         }
@@ -339,7 +77,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
         wait(windows);
     }
     window->limit = file->ranges ? less(first, file->size) : file->size;
-    settle(windows, window);
+    window_settle(windows, window);
     return 0;
 }
 
@@ -360,8 +98,7 @@ static struct window *find(struct windows *windows,
                            const struct remote_file *file, uint64_t offset)
 {
     for (size_t i = 0; i < WINDOW_COUNT; i++)
-        if (windows->window[i].file == file &&
-            has(&windows->window[i], offset))
+        if (windows->window[i].file == file && has(&windows->window[i], offset))
             return &windows->window[i];
     return NULL;
 }
@@ -387,7 +124,7 @@ static void end_streams(struct windows *windows, const struct remote_file *file)
 
         if (window->file == file && window->fetch &&
             window->limit - window->start > window->room)
-            end_fetch(window);
+            window_end_fetch(window);
     }
 }
 
@@ -409,8 +146,7 @@ void windows_expect(struct windows *windows, struct remote_file *file,
     }
     if (count == EXPECTED_COUNT)
         return; /* it is fetched when it is asked for */
-    windows->expected[count] =
-        (struct expected){ file, offset, offset + size };
+    windows->expected[count] = (struct expected){ file, offset, offset + size };
     windows->expected_count = count + 1;
 }
 
@@ -456,11 +192,11 @@ static struct window *begin_block(struct windows *windows,
 {
     uint64_t next = next_after(windows, expected->file, offset);
     uint64_t size = less(expected->end - offset, windows->block);
-    struct mf_span span = { offset, less(size < WINDOW_FIRST ? WINDOW_FIRST
-                                                             : size,
-                                         next - offset) };
+    struct mf_span span = {
+        offset, less(size < WINDOW_FIRST ? WINDOW_FIRST : size, next - offset)
+    };
     struct window *window =
-        begin(windows, expected->file, span, span.size, going);
+        window_begin(windows, expected->file, span, span.size, going);
 
     if (window)
         window->block = true;
@@ -500,9 +236,9 @@ static struct window *begin_whole(struct windows *windows,
 
     for (size_t i = 0; i < WINDOW_COUNT; i++)
         if (windows->window[i].file == file)
-            release(windows, &windows->window[i]);
-    return begin(windows, file, span, less(WINDOW_FIRST, file->size),
-                 GOES_ANY);
+            window_release(windows, &windows->window[i]);
+    return window_begin(windows, file, span, less(WINDOW_FIRST, file->size),
+                        GOES_ANY);
 }
 
 static struct window *begin_at(struct windows *windows,
@@ -511,7 +247,8 @@ static struct window *begin_at(struct windows *windows,
     const struct expected *expected = expected_at(windows, file, offset);
     const struct window *last =
         offset > 0 ? find(windows, file, offset - 1) : NULL;
-    struct mf_span span = { offset, next_after(windows, file, offset) - offset };
+    struct mf_span span = { offset,
+                            next_after(windows, file, offset) - offset };
     uint64_t room = last ? 2 * (uint64_t)last->room : WINDOW_FIRST;
 
     if (is_data(expected))
@@ -524,7 +261,7 @@ static struct window *begin_at(struct windows *windows,
         span.size = less(span.size, WINDOW_FIRST);
     }
     room = less(less(room, WINDOW_MOST), span.size);
-    return begin(windows, file, span, room, GOES_ANY);
+    return window_begin(windows, file, span, room, GOES_ANY);
 }
 
 /* NULL, or why a server without ranges is not read there. */
@@ -564,7 +301,7 @@ static int wait_for(struct windows *windows, struct window *window,
         if (is_failed(window))
             return failed(windows, window);
         if (fetch_is_full(window->fetch))
-            go_on(windows, window);
+            window_go_on(windows, window);
         else
             wait(windows);
     }
@@ -574,7 +311,8 @@ static int wait_for(struct windows *windows, struct window *window,
 /* A long stream goes on before all of it is read. */
 static bool is_nearly_read(const struct window *window, uint64_t offset)
 {
-    return window->fetch && window->room >= WINDOW_MOST / 2 && fetch_is_full(window->fetch) &&
+    return window->fetch && window->room >= WINDOW_MOST / 2 &&
+           fetch_is_full(window->fetch) &&
            window->end - offset < window->room / 4;
 }
 
@@ -597,10 +335,10 @@ int windows_read(struct windows *windows, struct remote_file *file,
     if (reason != 0)
         return reason;
     if (is_nearly_read(window, offset))
-        go_on(windows, window);
-    settle(windows, window);
-    *out = window->bytes + place_of(window, offset);
-    *count = piece_at(window, offset, less(window->end - offset, *count));
+        window_go_on(windows, window);
+    window_settle(windows, window);
+    *out = window->bytes + window_place(window, offset);
+    *count = window_piece(window, offset, less(window->end - offset, *count));
     window->read += *count;
     return 0;
 }
@@ -608,5 +346,5 @@ int windows_read(struct windows *windows, struct remote_file *file,
 void windows_end(struct windows *windows)
 {
     for (size_t i = 0; i < WINDOW_COUNT; i++)
-        end_fetch(&windows->window[i]);
+        window_end_fetch(&windows->window[i]);
 }

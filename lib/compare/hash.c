@@ -219,10 +219,9 @@ static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
 
         if (!is_shared(hash, record))
             continue;
-        mf_source_expect(
-            &hash->model->file[record->shard].source,
-            (struct mf_span){ mf_record_data(hash->model, record),
-                              record->size });
+        mf_source_expect(&hash->model->file[record->shard].source,
+                         (struct mf_span){ mf_record_data(hash->model, record),
+                                           record->size });
         hash->large[hash->large_count++] = (struct large){ *tensor, pieces };
         pieces += (size_t)((record->size + piece - 1) / piece);
     }

@@ -293,12 +293,12 @@ enum mf_status mf_given_open(struct mf_given *given, const char *name,
         return given->env->error.status;
     }
     *file = (struct given_file){ .set = given, .source = source };
-    *out = (struct mf_source){ .ops = &file_ops,
-                               .name = name,
-                               .size = source.bytes,
-                               .version = { source.version[0],
-                                            source.version[1] },
-                               .fd = -1,
-                               .user = file };
+    *out =
+        (struct mf_source){ .ops = &file_ops,
+                            .name = name,
+                            .size = source.bytes,
+                            .version = { source.version[0], source.version[1] },
+                            .fd = -1,
+                            .user = file };
     return MF_OK;
 }

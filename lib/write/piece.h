@@ -51,6 +51,13 @@ static inline bool mf_piece_is_digested(const struct mf_piece *piece)
            (piece->source && mf_source_is_known(piece->source));
 }
 
+/* Whether a digest of what it is made of says if an input was touched: of a
+ * file, as other sources have a version. */
+static inline bool mf_piece_has_input(const struct mf_piece *piece)
+{
+    return piece->recoding.decode && !mf_source_is_known(piece->source);
+}
+
 /* Reads, recodes, checks and writes it, in a worker's thread. */
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece);
 

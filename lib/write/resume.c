@@ -214,9 +214,7 @@ enum mf_status mf_resume_place(const struct mf_resume *resume,
     struct mf_place_done start = start_of(resume, piece);
 
     piece->kept = mf_place_is_before(start, resume->done);
-    piece->inputs = piece->kept && resume->touched &&
-                    piece->recoding.decode &&
-                    !mf_source_is_known(piece->source);
+    piece->inputs = piece->kept && resume->touched && mf_piece_has_input(piece);
     if (piece->kept &&
         (!mf_place_is_before(start, resume->next) ||
          mf_place_is_before(resume->next, end_of(resume, piece))))
@@ -316,9 +314,7 @@ static enum mf_status fail_record(struct mf_resume *resume,
 static enum mf_status fail_input(struct mf_resume *resume,
                                  const struct mf_piece *piece)
 {
-    const char *path = piece->output->path;
-
-    return mf_worklog_refuse(resume->outputs->env, path,
+    return mf_worklog_refuse(resume->outputs->env, piece->output->path,
                              "the input differs from the one it began with: "
                              "the output before 0x%" PRIx64
                              " was made from other bytes",
@@ -360,8 +356,7 @@ enum mf_status mf_resume_ran(struct mf_resume *resume,
         if (!mf_piece_is_digested(last))
             continue;
         add_digest(resume->digest, last->digest);
-        if (last->recoding.decode && !mf_source_is_known(last->source) &&
-            (!last->kept || last->inputs))
+        if (mf_piece_has_input(last) && (!last->kept || last->inputs))
             add_digest(resume->input, last->input);
     }
     resume->batch_in = resume->batch_out = 0;

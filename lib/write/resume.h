@@ -5,10 +5,11 @@
  * Pieces are listed in the order of the outputs' bytes, whatever the number of
  * threads, the heap limit or the processor.  So what is done is a place: all
  * bytes of the outputs before it; or, of outputs that are made together, all
- * pieces before one, by its number in the list.  Pieces run in batches (transfer.c); after
- * each one a record with the place that was reached is added to the work log,
- * together with all that the work carries along: the sums of the quantization
- * error, bit for bit, and a digest of the recoded bytes.
+ * pieces before one, by its number in the list.  Pieces run in batches
+ * (transfer.c); after each one a record with the place that was reached is
+ * added to the work log, together with all that the work carries along: the
+ * sums of the quantization error, bit for bit, and a digest of the recoded
+ * bytes.
  *
  * A later process lists the same pieces.  Those before the place are not moved
  * but verified, on all threads: what was recoded by the digest, what was copied
@@ -49,7 +50,8 @@ void mf_piece_digest_input(struct mf_piece_digest *digest,
                            const struct mf_piece *piece, const uint8_t *buffer,
                            bool first, size_t size);
 
-/* In a worker's thread: sets piece->digest, of the bytes that the target has. */
+/* In a worker's thread: sets piece->digest, of the bytes that the target has.
+ */
 enum mf_status mf_piece_digest_written(struct mf_worker *worker,
                                        struct mf_piece *piece);
 

@@ -47,8 +47,7 @@ bool outputs_check(struct run *run, const struct quantize_options *options,
                    const struct outputs *outputs)
 {
     if (options->keep_split) {
-        report_usage(run,
-                     "'--keep-split' and '--output' cannot both be given");
+        report_usage(run, "'--keep-split' and '--output' cannot both be given");
         return false;
     }
     if (run->options->resume && options->report) {

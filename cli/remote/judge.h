@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * judge.h - what an answer of a server means
+ */
+#ifndef MF_CLI_REMOTE_JUDGE_H
+#define MF_CLI_REMOTE_JUDGE_H
+
+#include "cli/remote/fetch.h"
+
+enum outcome {
+    DONE,
+    AGAIN, /* may work later */
+    FAILED
+};
+
+/* For struct request: before the first byte, NULL or what is wrong. */
+const char *judge_beginning(void *user);
+
+/* What follows from an answer that has ended, and is no redirect. */
+enum outcome judge_end(struct fetch *fetch);
+
+/* The server is at fault, in such a way. */
+enum outcome judge_wrong(struct fetch *fetch, const char *what);
+
+#endif
