@@ -127,6 +127,8 @@ bool remote_begin(struct run *run)
     }
     asking.count = collect(run, asking.url);
     asking.resumes = run->options->resume;
+    if (run->options->whole)
+        run->options->threads = 1; /* several do not read in order */
     run->why = why;
     run->remote = &asking.cost;
     if (!are_accepted(run))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# turned.py - a model of 40 MB whose largest tensor is the last, for tests of
+# turned.py - a model of 72 MB whose largest tensors are the last, for tests of
 # reading in order
 #
 #     turned.py OUT.gguf
@@ -13,7 +13,7 @@ def text(value):
     return struct.pack("<Q", len(value)) + value
 
 
-sizes = [4 * 1024 * 1024, 5 * 1024 * 1024]
+sizes = [5 * 1024 * 1024, 6 * 1024 * 1024, 7 * 1024 * 1024]
 with open(sys.argv[1], "wb") as out:
     out.write(b"GGUF" + struct.pack("<IQQ", 3, len(sizes), 1))
     out.write(text(b"general.architecture") + struct.pack("<I", 8) + text(b"toy"))
