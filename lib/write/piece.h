@@ -43,19 +43,24 @@ struct mf_piece {
     bool differs;      /* from what is in the target */
 };
 
+/* Whether it comes of a program's source that tells its version. */
+static inline bool mf_piece_is_fetched(const struct mf_piece *piece)
+{
+    return piece->source && mf_source_is_known(piece->source);
+}
+
 /* Whether it has a digest where stopped work can go on: what is copied of a
  * file is compared with that. */
 static inline bool mf_piece_is_digested(const struct mf_piece *piece)
 {
-    return piece->recoding.decode ||
-           (piece->source && mf_source_is_known(piece->source));
+    return piece->recoding.decode || mf_piece_is_fetched(piece);
 }
 
 /* Whether a digest of what it is made of says if an input was touched: of a
  * file, as other sources have a version. */
 static inline bool mf_piece_has_input(const struct mf_piece *piece)
 {
-    return piece->recoding.decode && !mf_source_is_known(piece->source);
+    return piece->recoding.decode && !mf_piece_is_fetched(piece);
 }
 
 /* Reads, recodes, checks and writes it, in a worker's thread. */

@@ -30,7 +30,10 @@
 
 /* What a kill can cost: a batch of so many bytes that are written, or read. */
 #define BATCH_OUT ((uint64_t)32 * 1024 * 1024)
-#define BATCH_IN  ((uint64_t)48 * 1024 * 1024)
+#define BATCH_IN  ((uint64_t)64 * 1024 * 1024)
+
+/* Requests that were sent ahead are lost as well. */
+#define BATCH_FETCHED ((uint64_t)48 * 1024 * 1024)
 
 /* Between two syncs.  Each costs what a disk takes to write its cache, some
  * milliseconds. */
@@ -228,7 +231,8 @@ bool mf_resume_added(struct mf_resume *resume, const struct mf_piece *piece)
     resume->batch_out += mf_piece_written(piece);
     if (piece->kept)
         return !mf_place_is_before(end_of(resume, piece), resume->next);
-    return resume->batch_in >= BATCH_IN || resume->batch_out >= BATCH_OUT;
+    return resume->batch_in >= BATCH_IN || resume->batch_out >= BATCH_OUT ||
+           (resume->batch_in >= BATCH_FETCHED && mf_piece_is_fetched(piece));
 }
 
 static void add_digest(uint64_t all[2], const uint64_t digest[2])
@@ -311,16 +315,6 @@ static enum mf_status fail_record(struct mf_resume *resume,
                              piece->to + mf_piece_written(piece));
 }
 
-static enum mf_status fail_input(struct mf_resume *resume,
-                                 const struct mf_piece *piece)
-{
-    return mf_worklog_refuse(resume->outputs->env, piece->output->path,
-                             "the input differs from the one it began with: "
-                             "the output before 0x%" PRIx64
-                             " was made from other bytes",
-                             piece->to + mf_piece_written(piece));
-}
-
 static enum mf_status verify_record(struct mf_resume *resume,
                                     const struct mf_piece *piece)
 {
@@ -330,7 +324,11 @@ static enum mf_status verify_record(struct mf_resume *resume,
     if (!resume->touched) /* what follows goes on from there */
         memcpy(resume->input, resume->next_input, sizeof(resume->input));
     if (memcmp(resume->input, resume->next_input, sizeof(resume->input)) != 0)
-        return fail_input(resume, piece);
+        return mf_worklog_refuse(
+            resume->outputs->env, piece->output->path,
+            "the input differs from the one it began with: the output before "
+            "0x%" PRIx64 " was made from other bytes",
+            piece->to + mf_piece_written(piece));
     resume->verified++;
     return mf_resume_next(resume);
 }
