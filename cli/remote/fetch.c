@@ -23,7 +23,7 @@
  * shorter where the server may not be silent for long. */
 #define PAUSE_MILLIS 500
 
-/* After so many bytes without an error, retries are counted anew. */
+/* After so many bytes without an error, retries are counted from 0 again. */
 #define PROGRESS ((uint64_t)1024 * 1024)
 
 char *fetch_text(struct mf_env *env, const char *text)
@@ -64,7 +64,7 @@ static const char *redirect(struct fetch *fetch)
 
 /* ---- a fetch ---- */
 
-/* Leaves out what an answer that begins anew repeats. */
+/* Leaves out what an answer from the beginning repeats. */
 static bool take_bytes(void *user, const uint8_t *bytes, size_t size)
 {
     struct fetch *fetch = user;

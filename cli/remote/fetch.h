@@ -41,7 +41,7 @@ struct fetch {
     struct fetcher *fetcher;
     struct remote_file *file;
     uint64_t next, last; /* bytes that are still to come */
-    uint64_t skip;       /* of an answer that begins anew, there already */
+    uint64_t skip;       /* of an answer from the beginning, there already */
     bool (*take)(void *user, const uint8_t *bytes, size_t size);
     void *user;
     struct request request;

@@ -16,7 +16,7 @@ enum outcome {
 /* For struct request: before the first byte, NULL or what is wrong. */
 const char *judge_beginning(void *user);
 
-/* What follows from an answer that has ended, and is no redirect. */
+/* What follows from an answer that has ended and does not redirect. */
 enum outcome judge_end(struct fetch *fetch);
 
 /* The server is at fault, in such a way. */

@@ -30,7 +30,7 @@ void window_release(struct windows *windows, struct window *window)
     *window = (struct window){ 0 };
 }
 
-/* After so many reads elsewhere, nobody reads the rest of a block. */
+/* After so many reads elsewhere, the rest of a block is not expected. */
 #define FORGOTTEN 256
 
 static bool may_go(const struct window *window, enum going going,
@@ -200,7 +200,7 @@ void window_go_on(struct windows *windows, struct window *window)
 /* ---- windows ---- */
 
 /* Room that a small file did not need goes. */
-void window_settle(struct windows *windows, struct window *window)
+void window_finish(struct windows *windows, struct window *window)
 {
     size_t size = (size_t)(window->end - window->start);
 
@@ -228,10 +228,10 @@ static void shorten(struct windows *windows, const struct remote_file *file,
     }
 }
 
-static void settle_all(struct windows *windows)
+static void finish_all(struct windows *windows)
 {
     for (size_t i = 0; i < WINDOW_COUNT; i++)
-        window_settle(windows, &windows->window[i]);
+        window_finish(windows, &windows->window[i]);
 }
 
 struct window *window_begin(struct windows *windows, struct remote_file *file,
@@ -242,7 +242,7 @@ struct window *window_begin(struct windows *windows, struct remote_file *file,
     uint8_t *bytes;
 
     shorten(windows, file, span.offset);
-    settle_all(windows);
+    finish_all(windows);
     while (!has_connection(windows))
         if (going == GOES_READ || !let_go(windows, GOES_FETCHED, NULL))
             return NULL;

@@ -26,7 +26,7 @@ void window_release(struct windows *windows, struct window *window);
 void window_end_fetch(struct window *window);
 
 /* After its fetch: room that a small file did not need goes. */
-void window_settle(struct windows *windows, struct window *window);
+void window_finish(struct windows *windows, struct window *window);
 
 /* Makes room for more of a stream: what was fetched first goes, once the ring
  * is as large as it may be. */

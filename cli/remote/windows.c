@@ -77,7 +77,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
         wait(windows);
     }
     window->limit = file->ranges ? less(first, file->size) : file->size;
-    window_settle(windows, window);
+    window_finish(windows, window);
     return 0;
 }
 
@@ -336,7 +336,7 @@ int windows_read(struct windows *windows, struct remote_file *file,
         return reason;
     if (is_nearly_read(window, offset))
         window_go_on(windows, window);
-    window_settle(windows, window);
+    window_finish(windows, window);
     *out = window->bytes + window_place(window, offset);
     *count = window_piece(window, offset, less(window->end - offset, *count));
     window->read += *count;

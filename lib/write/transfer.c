@@ -64,7 +64,7 @@ static void add_sums(struct mf_transfer *transfer, size_t count)
     }
 }
 
-/* Sources that fetch bytes learn which will be read: of the last piece the rest
+/* Sources that fetch get to know what will be read: of the last piece the rest
  * of its tensor, too. */
 static void expect(const struct mf_transfer *transfer)
 {

@@ -20,7 +20,7 @@ cp "$fixtures/good-llama.gguf" "$files"
 serve
 big=big.safetensors
 
-# A version of its own for each, so that the server counts requests anew.
+# Each is a path of its own, for which the server counts requests.
 places=0
 converted() { # HOW NAME
     places=$((places + 1))
