@@ -68,6 +68,8 @@ struct command {
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
     bool remote;                  /* reads URLs as well: see cli/remote */
+    bool in_order;                /* with one thread, data in file order; calls
+                                     remote_check after all of it */
     bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);

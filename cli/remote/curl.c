@@ -229,7 +229,7 @@ static bool add(struct curl *curl, void **list, const char *line)
 
 void curl_get(struct curl *curl, struct request *request, bool (*is_over)(void))
 {
-    char range[64], if_range[300];
+    char range[64], if_range[300], token[600];
     void *lines = NULL;
     bool added = add(curl, &lines, "Accept-Encoding: identity");
 
@@ -245,9 +245,14 @@ void curl_get(struct curl *curl, struct request *request, bool (*is_over)(void))
              request->if_range ? request->if_range : "");
     if (request->if_range)
         added = added && add(curl, &lines, if_range);
+    snprintf(token, sizeof(token), "Authorization: Bearer %s",
+             request->token ? request->token : "");
+    if (request->token)
+        added = added && add(curl, &lines, token);
     set_all(curl, request, &is_over);
     if (!added || curl->set(curl->handle, OPT_URL, request->url) != CURL_DONE ||
-        curl->set(curl->handle, OPT_RANGE, range) != CURL_DONE ||
+        curl->set(curl->handle, OPT_RANGE,
+                  request->document ? NULL : range) != CURL_DONE ||
         curl->set(curl->handle, OPT_HTTPHEADER, lines) != CURL_DONE)
         request->code = CURL_NO_MEMORY;
     else

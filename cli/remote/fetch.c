@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cli/malloc_count.h"
+#include "cli/remote/hub_serve.h"
 
 #define RETRIES        3
 #define REDIRECTS_MAX  10
@@ -147,10 +148,27 @@ static enum outcome judge_outside(struct attempt *attempt)
     return is_same(attempt->file, reply, 0) ? DONE : changed(attempt);
 }
 
+/* Whether the address in work is the Hub's own, not one that it redirects to.
+ */
+static bool is_at_hub(const struct attempt *attempt)
+{
+    const struct fetcher *fetcher = attempt->fetcher;
+
+    return attempt->file->hub &&
+           address_is_same_server(fetcher->address.at, fetcher->hub->endpoint);
+}
+
 static enum outcome judge_status(struct attempt *attempt)
 {
     const struct reply *reply = &attempt->request.reply;
+    int reason;
+    const char *why = is_at_hub(attempt)
+                          ? hub_refusal(reply, *attempt->fetcher->hub->token,
+                                        &reason)
+                          : NULL;
 
+    if (why)
+        return fail(attempt, FAILED, reason, "%s", why);
     switch (reply->status) {
     case 404:
     case 410:
@@ -238,11 +256,21 @@ static const char *redirect(struct attempt *attempt)
     return NULL;
 }
 
+/* For the Hub's own server alone: a redirect to another host, port or scheme
+ * does not get it. */
+static const char *token_for(const struct attempt *attempt)
+{
+    const struct hub_site *hub = attempt->fetcher->hub;
+
+    return is_at_hub(attempt) && *hub->token ? hub->token : NULL;
+}
+
 static void send_request(struct attempt *attempt)
 {
     struct fetcher *fetcher = attempt->fetcher;
 
     attempt->request.url = fetcher->address.at;
+    attempt->request.token = token_for(attempt);
     fetcher->cost.requests++;
     curl_get(&fetcher->curl, &attempt->request, fetcher->is_over);
     fetcher->cost.bytes += attempt->request.body;
@@ -333,6 +361,7 @@ int fetch_block(struct fetcher *fetcher, struct remote_file *file,
                      .last = offset + room - 1,
                      .if_range = version_of(file),
                      .whole = offset == 0 && !file->ranges,
+                     .document = file->whole,
                      .into = into,
                      .patience = fetcher->patience },
     };
@@ -351,5 +380,7 @@ int fetch_block(struct fetcher *fetcher, struct remote_file *file,
         fetcher->cost.retries++;
     }
     *got = attempt.request.got;
+    fetcher->next_is_wrong = attempt.request.reply.next_is_wrong;
+    memcpy(fetcher->next, attempt.request.reply.next, sizeof(fetcher->next));
     return outcome == DONE ? 0 : attempt.reason;
 }

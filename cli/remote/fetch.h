@@ -19,7 +19,15 @@ struct remote_file {
     struct mf_span expected; /* see WIRE_EXPECT */
     int reason;              /* errno, if it could not be opened */
     char why[WIRE_TEXT_MAX];
+
+    bool hub;          /* it is of the Hub; see hub_serve.h */
+    bool whole;        /* it is an answer of its API, */
+    uint8_t *document; /* which is here; NULL: not any more */
+    size_t room;
+    char *next; /* the next page; NULL: there is none */
 };
+
+struct hub_site;
 
 struct fetcher {
     struct mf_env *env;
@@ -29,6 +37,9 @@ struct fetcher {
     void (*pause)(unsigned millis); /* which ends the process then */
     long patience;                  /* seconds of silence */
     struct address address;         /* of the request in work */
+    const struct hub_site *hub;     /* which gets its token; or NULL */
+    char next[2048];                /* see struct reply */
+    bool next_is_wrong;
     char why[WIRE_TEXT_MAX];        /* after an error */
 };
 

@@ -36,8 +36,7 @@
 
 struct serving {
     int fd;
-    const char *const *url;
-    size_t url_count;
+    const struct helper_work *work;
     struct fetcher fetcher;
     struct windows windows;
     struct remote_file *file[FILES_MAX];
@@ -171,15 +170,28 @@ static void refuse(int reason, const char *why)
 
 /* ---- files ---- */
 
-static struct remote_file *find_file(const char *url, uint32_t *number)
+enum kind { PLAIN, OF_HUB, LIST_OF_HUB };
+
+static struct remote_file *find_file(const char *url, enum kind kind,
+                                     uint32_t *number)
 {
-    for (*number = 0; *number < serving->file_count; ++*number)
-        if (strcmp(serving->file[*number]->url, url) == 0)
-            return serving->file[*number];
+    for (*number = 0; *number < serving->file_count; ++*number) {
+        struct remote_file *file = serving->file[*number];
+
+        if (file->hub == (kind != PLAIN) && strcmp(file->url, url) == 0)
+            return file;
+    }
     return NULL;
 }
 
-static struct remote_file *add_file(const char *url)
+static void open_file(struct remote_file *file)
+{
+    file->reason = file->whole ? hub_fetch(&serving->fetcher, file)
+                               : windows_open(&serving->windows, file);
+    memcpy(file->why, serving->fetcher.why, sizeof(file->why));
+}
+
+static struct remote_file *add_file(const char *url, enum kind kind)
 {
     struct mf_env *env = serving->fetcher.env;
     struct remote_file *file = serving->file_count < FILES_MAX
@@ -188,25 +200,28 @@ static struct remote_file *add_file(const char *url)
 
     if (!file)
         return NULL;
-    *file = (struct remote_file){ .url = fetch_text(env, url) };
+    *file = (struct remote_file){ .url = fetch_text(env, url),
+                                  .hub = kind != PLAIN,
+                                  .whole = kind == LIST_OF_HUB };
     if (!file->url) {
         mf_env_resize(env, file, sizeof(*file), 0);
         return NULL;
     }
     serving->file[serving->file_count++] = file;
-    file->reason = windows_open(&serving->windows, file);
-    memcpy(file->why, serving->fetcher.why, sizeof(file->why));
+    open_file(file);
     return file;
 }
 
 /* A file that was opened before is not asked for again, there or not. */
-static void open_url(const char *url)
+static void open_url(const char *url, enum kind kind)
 {
     struct wire_answer opened = { 0 };
-    const struct remote_file *file = find_file(url, &opened.file);
+    struct remote_file *file = find_file(url, kind, &opened.file);
 
     if (!file)
-        file = add_file(url);
+        file = add_file(url, kind);
+    else if (file->whole && !file->document && file->reason == 0)
+        open_file(file);
     if (!file) {
         refuse(ENOMEM, "the network's process has no memory");
         return;
@@ -221,11 +236,11 @@ static void open_named(const struct wire_ask *ask)
 {
     struct address address = { "" };
 
-    if (ask->file >= serving->url_count)
+    if (ask->file >= serving->work->url_count)
         _exit(EXIT_DONE);
-    memcpy(address.at, serving->url[ask->file],
-           address_size(serving->url[ask->file]));
-    open_url(address.at);
+    memcpy(address.at, serving->work->url[ask->file],
+           address_size(serving->work->url[ask->file]));
+    open_url(address.at, PLAIN);
 }
 
 static const char *url_of(uint32_t number)
@@ -235,18 +250,59 @@ static const char *url_of(uint32_t number)
     return serving->file[number]->url;
 }
 
+struct name {
+    char at[WIRE_NAME_MAX + 1];
+};
+
+static void take_name(const struct wire_ask *ask, struct name *name)
+{
+    if (ask->size > WIRE_NAME_MAX ||
+        !wire_read(serving->fd, name->at, (size_t)ask->size, NULL))
+        _exit(EXIT_DONE);
+    name->at[ask->size] = 0;
+}
+
 static void open_beside(const struct wire_ask *ask)
 {
-    char name[WIRE_NAME_MAX];
+    const char *url = url_of(ask->file);
+    struct name name;
     struct address address;
 
-    if (ask->size > sizeof(name) ||
-        !wire_read(serving->fd, name, (size_t)ask->size, NULL))
-        _exit(EXIT_DONE);
-    if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
-        open_url(address.at);
+    take_name(ask, &name);
+    if (!serving->file[ask->file]->hub &&
+        address_beside(url, name.at, (size_t)ask->size, &address))
+        open_url(address.at, PLAIN);
     else
         refuse(ENOENT, "no file on a server has that name");
+}
+
+static void open_of_hub(const struct wire_ask *ask)
+{
+    struct name name;
+    struct address address;
+
+    take_name(ask, &name);
+    if (strlen(name.at) == ask->size &&
+        hub_address(&serving->work->hub, ask, name.at, &address))
+        open_url(address.at, ask->op == WIRE_FILE ? OF_HUB : LIST_OF_HUB);
+    else
+        refuse(ENOENT, "no file of the Hub has that name");
+}
+
+/* The page before is not needed any more. */
+static void open_next(const struct wire_ask *ask)
+{
+    struct address address;
+    int reason;
+
+    url_of(ask->file);
+    reason = hub_next(&serving->fetcher, serving->file[ask->file], &address);
+    if (reason != 0) {
+        refuse(reason, reason == ENOENT ? "" : serving->fetcher.why);
+        return;
+    }
+    hub_forget(&serving->fetcher, serving->file[ask->file]);
+    open_url(address.at, LIST_OF_HUB);
 }
 
 /* ---- reading ---- */
@@ -265,10 +321,15 @@ static void read_file(const struct wire_ask *ask)
         return;
     }
     if (ask->offset >= file->size || ask->size == 0 ||
-        ask->size > WIRE_READ_MAX)
+        ask->size > WIRE_READ_MAX || (file->whole && !file->document))
         _exit(EXIT_DONE);
-    part.reason =
-        windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    if (file->whole) {
+        bytes = file->document + ask->offset;
+        count = (size_t)(file->size - ask->offset);
+    } else {
+        part.reason =
+            windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    }
     if (part.reason != 0) {
         refuse(part.reason, serving->fetcher.why);
         return;
@@ -322,13 +383,13 @@ static void begin(struct run *run, pid_t program, int fd)
 }
 
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
-                            const char *const *url, size_t count)
+                            const struct helper_work *work)
 {
     struct wire_ask ask;
 
     begin(run, program, fd);
-    serving->url = url;
-    serving->url_count = count;
+    serving->work = work;
+    serving->fetcher.hub = &work->hub;
     while (wire_read(serving->fd, &ask, sizeof(ask), NULL)) {
         if (!serving->fetcher.env)
             refuse(ENOMEM, "the network's process has no memory");
@@ -340,6 +401,10 @@ _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
             read_file(&ask);
         else if (ask.op == WIRE_EXPECT)
             expect(&ask);
+        else if (ask.op == WIRE_NEXT)
+            open_next(&ask);
+        else if (ask.op >= WIRE_COMMIT && ask.op <= WIRE_FILE)
+            open_of_hub(&ask);
         else
             break;
     }

@@ -13,8 +13,9 @@
 
 #include "cli/progress.h"
 #include "cli/remote/address.h"
+#include "cli/remote/asking.h"
 #include "cli/remote/helper.h"
-#include "cli/remote/wire.h"
+#include "cli/remote/hub_open.h"
 #include "cli/report.h"
 #include "cli/room.h"
 
@@ -23,6 +24,7 @@ static struct {
     bool ended;
     const char **url; /* of the command line */
     size_t count;
+    struct helper_work work;
     struct remote_cost cost;
     int reason;              /* errno of the last failure */
     char why[WIRE_TEXT_MAX]; /* more about it */
@@ -33,14 +35,19 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool remote_is_url(const char *operand)
 {
-    return address_is_url(operand);
+    return address_is_url(operand) || hub_is_name(operand);
+}
+
+bool remote_is_hub(const char *operand)
+{
+    return hub_is_name(operand);
 }
 
 /* For run->why. */
 static const char *why(const struct mf_error *error)
 {
-    return asking.fd > 0 && error->system != 0 &&
-                   error->system == asking.reason && address_is_url(error->path)
+    return error->system != 0 && error->system == asking.reason &&
+                   remote_is_url(error->path)
                ? asking.why
                : "";
 }
@@ -48,13 +55,14 @@ static const char *why(const struct mf_error *error)
 /* ---- the helper ---- */
 
 struct collected {
+    bool hub;         /* names of models of the Hub, else URLs */
     const char **out; /* NULL: they are only counted */
     size_t count;
 };
 
 static void collect_one(struct collected *urls, const char *text)
 {
-    if (!text || !address_is_url(text))
+    if (!text || !remote_is_url(text) || hub_is_name(text) != urls->hub)
         return;
     if (urls->out)
         urls->out[urls->count] = text;
@@ -62,10 +70,10 @@ static void collect_one(struct collected *urls, const char *text)
 }
 
 /* Operands, lines of --files-from, and values of options such as --from. */
-static size_t collect(const struct run *run, const char **out)
+static size_t collect(const struct run *run, bool hub, const char **out)
 {
     const struct option *option = run->command->options;
-    struct collected urls = { .out = out };
+    struct collected urls = { .hub = hub, .out = out };
 
     for (size_t i = 0; i < run->operand_count; i++)
         collect_one(&urls, run->operand[i]);
@@ -106,39 +114,94 @@ static bool start(struct run *run)
         return false;
     helper = fork();
     if (helper == 0)
-        helper_serve(run, program, pair[1], asking.url, asking.count);
+        helper_serve(run, program, pair[1], &asking.work);
     close(pair[1]);
     asking.fd = pair[0];
     fcntl(asking.fd, F_SETFD, FD_CLOEXEC);
     return helper > 0;
 }
 
+/* Room for the texts of both kinds; false if out of memory. */
+static const char **take_texts(const struct run *run, bool hub, size_t count)
+{
+    const char **texts = room_take((count + 1) * sizeof(*texts));
+
+    if (texts)
+        collect(run, hub, texts);
+    return texts;
+}
+
+/* Names of the Hub, and what the helper needs for them.  The token is the
+ * helper's alone. */
+static bool begin_hub(struct run *run, size_t count)
+{
+    const char **names = take_texts(run, true, count);
+    struct hub_endpoint *endpoint = room_take(sizeof(*endpoint));
+    char *token = room_take(HUB_TOKEN_SIZE);
+
+    if (!names || !endpoint || !token) {
+        report_no_room(run);
+        return false;
+    }
+    if (!hub_begin(run, names, count))
+        return false;
+    if (!hub_token(token)) {
+        report_usage(run, "the token of HF_TOKEN, or of its file, is invalid");
+        return false;
+    }
+    hub_endpoint(endpoint);
+    asking.work.hub = (struct hub_site){ endpoint->at, token,
+                                         hub_repositories(), count };
+    /* Data that is read in order can be checked in the same pass. */
+    if (run->command->in_order && run->options->threads == 0)
+        run->options->threads = 1;
+    return true;
+}
+
+static void forget_token(void)
+{
+    char *token = (char *)(uintptr_t)asking.work.hub.token;
+
+    if (token)
+        memset(token, 0, HUB_TOKEN_SIZE);
+}
+
+static bool begin_helper(struct run *run)
+{
+    bool started = start(run);
+
+    forget_token();
+    if (!started)
+        report_no_room(run);
+    return started;
+}
+
 bool remote_begin(struct run *run)
 {
-    size_t count = run->options->help ? 0 : collect(run, NULL);
+    bool help = run->options->help;
+    size_t urls = help ? 0 : collect(run, false, NULL);
+    size_t names = help ? 0 : collect(run, true, NULL);
 
-    if (count == 0)
+    if (urls + names == 0)
         return true;
-    asking.url = room_take(count * sizeof(*asking.url));
+    asking.url = take_texts(run, false, urls);
     if (!asking.url) {
         report_no_room(run);
         return false;
     }
-    asking.count = collect(run, asking.url);
+    asking.count = urls;
+    asking.work.url = asking.url;
+    asking.work.url_count = urls;
     run->why = why;
     run->remote = &asking.cost;
-    if (!are_accepted(run))
+    if (!are_accepted(run) || (names > 0 && !begin_hub(run, names)))
         return false;
-    if (!start(run)) {
-        report_no_room(run);
-        return false;
-    }
-    return true;
+    return urls + (hub_is_online() ? names : 0) == 0 || begin_helper(run);
 }
 
 /* ---- questions ---- */
 
-static int failed(int reason, const char *why)
+int asking_failed(int reason, const char *why)
 {
     asking.reason = reason;
     memmove(asking.why, why, strlen(why) + 1);
@@ -151,7 +214,7 @@ static int broken(void)
     bool stopped = errno == ECANCELED;
 
     asking.ended = true;
-    return failed(stopped ? ECANCELED : EIO,
+    return asking_failed(stopped ? ECANCELED : EIO,
                   stopped ? "" : "the network's process has ended");
 }
 
@@ -179,7 +242,7 @@ static int take_why(const struct wire_answer *answer)
         !take(why, (size_t)answer->size))
         return broken();
     why[answer->size] = 0;
-    return failed(answer->reason, why);
+    return asking_failed(answer->reason, why);
 }
 
 /* Sends a question with a name, and takes the answer but for the bytes that
@@ -188,7 +251,7 @@ static int ask_for(const struct wire_ask *ask, const char *name,
                    struct wire_answer *answer)
 {
     if (asking.fd == 0 || asking.ended)
-        return failed(EIO, asking.fd == 0 ? "name the URL on the command line"
+        return asking_failed(EIO, asking.fd == 0 ? "name the URL on the command line"
                                           : asking.why);
     if (!put(ask, sizeof(*ask)) || (name && !put(name, (size_t)ask->size)) ||
         !take(answer, sizeof(*answer)))
@@ -213,10 +276,9 @@ static void *user_of(uint32_t number)
     return (void *)((uintptr_t)number + 1); /* not NULL */
 }
 
-static int64_t read_remote(void *user, uint64_t offset, void *buffer,
-                           size_t count)
+int64_t asking_read(uint32_t file, uint64_t offset, void *buffer, size_t count)
 {
-    struct wire_ask ask = { WIRE_READ, number_of(user), offset,
+    struct wire_ask ask = { WIRE_READ, file, offset,
                             count < WIRE_READ_MAX ? count : WIRE_READ_MAX };
     struct wire_answer answer;
     int reason;
@@ -230,15 +292,26 @@ static int64_t read_remote(void *user, uint64_t offset, void *buffer,
     return reason != 0 ? -(int64_t)reason : (int64_t)answer.size;
 }
 
-/* Has no answer: if the helper has ended, the next question finds out. */
-static void expect_remote(void *user, uint64_t offset, uint64_t size)
+static int64_t read_remote(void *user, uint64_t offset, void *buffer,
+                           size_t count)
 {
-    struct wire_ask ask = { WIRE_EXPECT, number_of(user), offset, size };
+    return asking_read(number_of(user), offset, buffer, count);
+}
+
+/* Has no answer: if the helper has ended, the next question finds out. */
+void asking_expect(uint32_t file, uint64_t offset, uint64_t size)
+{
+    struct wire_ask ask = { WIRE_EXPECT, file, offset, size };
 
     pthread_mutex_lock(&lock);
     if (!asking.ended && !put(&ask, sizeof(ask)))
         broken();
     pthread_mutex_unlock(&lock);
+}
+
+static void expect_remote(void *user, uint64_t offset, uint64_t size)
+{
+    asking_expect(number_of(user), offset, size);
 }
 
 static int open_remote(const struct wire_ask *ask, const char *name,
@@ -252,15 +325,23 @@ static int open_beside(void *user, const char *name, struct mf_byte_source *out)
     return ask.size > WIRE_NAME_MAX ? ENOENT : open_remote(&ask, name, out);
 }
 
+int asking_open(const struct wire_ask *ask, const char *name,
+                struct wire_answer *out)
+{
+    int reason;
+
+    pthread_mutex_lock(&lock);
+    reason = ask_for(ask, name, out);
+    pthread_mutex_unlock(&lock);
+    return reason;
+}
+
 static int open_remote(const struct wire_ask *ask, const char *name,
                        struct mf_byte_source *out)
 {
     struct wire_answer answer = { 0 };
-    int reason;
+    int reason = asking_open(ask, name, &answer);
 
-    pthread_mutex_lock(&lock);
-    reason = ask_for(ask, name, &answer);
-    pthread_mutex_unlock(&lock);
     *out = (struct mf_byte_source){ .size = sizeof(*out),
                                     .bytes = answer.total,
                                     .read = read_remote,
@@ -282,8 +363,7 @@ static uint32_t index_of(const char *url)
     return i;
 }
 
-/* A source that fails when it is read: the library says so like any other
- * error. */
+/* A source that fails when it is read. */
 static int64_t read_nothing(void *user, uint64_t offset, void *buffer,
                             size_t count)
 {
@@ -294,9 +374,21 @@ static int64_t read_nothing(void *user, uint64_t offset, void *buffer,
     return -(int64_t)asking.reason;
 }
 
-enum mf_status remote_open(struct run *run, const char *url,
-                           const struct mf_open_options *options,
-                           struct mf_model **out)
+enum mf_status asking_open_failed(struct run *run, const char *name,
+                                  const struct mf_open_options *options,
+                                  struct mf_model **out)
+{
+    struct mf_byte_source source = { .size = sizeof(source),
+                                     .name = name,
+                                     .bytes = 1,
+                                     .read = read_nothing };
+
+    return mf_model_open_source(run->env, &source, options, out);
+}
+
+static enum mf_status open_url(struct run *run, const char *url,
+                               const struct mf_open_options *options,
+                               struct mf_model **out)
 {
     struct wire_ask ask = { .op = WIRE_OPEN, .file = index_of(url) };
     struct mf_byte_source source;
@@ -306,12 +398,45 @@ enum mf_status remote_open(struct run *run, const char *url,
     if (size < sizeof(name.at))
         memcpy(name.at, url, size);
     if (ask.file == asking.count
-            ? failed(EIO, "name the URL on the command line")
-            : open_remote(&ask, NULL, &source)) {
-        source = (struct mf_byte_source){ .size = sizeof(source),
-                                          .bytes = 1,
-                                          .read = read_nothing };
-    }
+            ? asking_failed(EIO, "name the URL on the command line")
+            : open_remote(&ask, NULL, &source))
+        return asking_open_failed(run, name.at, options, out);
     source.name = name.at;
     return mf_model_open_source(run->env, &source, options, out);
+}
+
+enum mf_status remote_open(struct run *run, const char *url,
+                           const struct mf_open_options *options,
+                           struct mf_model **out)
+{
+    return hub_is_name(url) ? hub_open(run, url, options, out)
+                            : open_url(run, url, options, out);
+}
+
+/* ---- models of the Hub ---- */
+
+enum mf_status remote_check(struct run *run, const struct mf_model *model,
+                            const char *operand)
+{
+    const struct mf_open_options options = { .size = sizeof(options) };
+    int reason = hub_is_name(operand) ? hub_check(model, operand) : 0;
+    struct mf_model *none;
+
+    return reason == 0 ? MF_OK
+                       : asking_open_failed(run, operand, &options, &none);
+}
+
+const struct hub_cost *remote_hub_cost(void)
+{
+    return hub_cost();
+}
+
+bool remote_hub_at(size_t index, struct hub_commit *out)
+{
+    return hub_commit_at(index, out);
+}
+
+void remote_end(void)
+{
+    hub_end();
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * asking.h - the parser's questions to the process that talks to the network
+ */
+#ifndef MF_CLI_REMOTE_ASKING_H
+#define MF_CLI_REMOTE_ASKING_H
+
+#include "cli/remote/wire.h"
+
+/* Keeps why something has failed, for run->why; returns the reason, a number of
+ * errno. */
+int asking_failed(int reason, const char *why);
+
+/* Opens what the question and its name are about.  0, or a number of errno. */
+int asking_open(const struct wire_ask *ask, const char *name,
+                struct wire_answer *out);
+
+/* Reads bytes of a file that was opened: as struct mf_byte_source has it. */
+int64_t asking_read(uint32_t file, uint64_t offset, void *buffer, size_t count);
+
+/* See WIRE_EXPECT. */
+void asking_expect(uint32_t file, uint64_t offset, uint64_t size);
+
+/* Opens a model whose source has failed: the library says so like any other
+ * error, with the reason that was kept. */
+enum mf_status asking_open_failed(struct run *run, const char *name,
+                                  const struct mf_open_options *options,
+                                  struct mf_model **out);
+
+#endif
