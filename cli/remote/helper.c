@@ -298,7 +298,7 @@ static void open_next(const struct wire_ask *ask)
     url_of(ask->file);
     reason = hub_next(&serving->fetcher, serving->file[ask->file], &address);
     if (reason != 0) {
-        refuse(reason, reason == ENOENT ? "" : serving->fetcher.why);
+        refuse(reason, reason == ENODATA ? "" : serving->fetcher.why);
         return;
     }
     hub_forget(&serving->fetcher, serving->file[ask->file]);

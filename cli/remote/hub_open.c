@@ -20,7 +20,7 @@
 #include "cli/report.h"
 #include "cli/room.h"
 
-#define PAGES_MAX 1000
+#define PAGES_MAX 200 /* of 1000 files, as a rule */
 
 struct repository;
 
@@ -186,7 +186,7 @@ static int add_pages(struct repository *repository, struct listing *listing)
         reason = i < PAGES_MAX
                      ? read_page(&ask, name, &page)
                      : asking_failed(EIO, "the Hub's list of files has more "
-                                          "than 1000 pages");
+                                          "than 200 pages");
         if (reason == 0)
             reason = add_page(listing, &page);
         release_page(&page);
@@ -494,6 +494,14 @@ static struct hub_file *find_file(const struct repository *repository,
     return file;
 }
 
+static int no_such_file(void)
+{
+    return asking_failed(ENOENT, hub.offline
+                                     ? "the cache does not have it, and "
+                                       "HF_HUB_OFFLINE is set"
+                                     : "the commit has no such file");
+}
+
 static int find_listed(struct repository *repository, const char *path,
                        const struct listed_file **out)
 {
@@ -501,7 +509,7 @@ static int find_listed(struct repository *repository, const char *path,
 
     *out = reason == 0 ? listing_find(repository->listing, path) : NULL;
     if (reason == 0 && !*out)
-        return asking_failed(ENOENT, "the commit has no such file");
+        return no_such_file();
     return reason;
 }
 
@@ -573,11 +581,9 @@ static int open_new(struct hub_file *file)
 
     if (hub_cache_find(name, repository->commit, file->path, path))
         return open_cached(file, path);
-    if (hub_cache_lacks(name, repository->commit, file->path))
-        return asking_failed(ENOENT, "the commit has no such file");
-    if (hub.offline)
-        return asking_failed(ENOENT, "the cache does not have it, and "
-                                     "HF_HUB_OFFLINE is set");
+    if (hub.offline ||
+        hub_cache_lacks(name, repository->commit, file->path))
+        return no_such_file();
     reason = find_listed(repository, file->path, &listed);
     return reason == 0 ? open_listed(file, listed) : reason;
 }
@@ -780,7 +786,7 @@ static enum mf_status choose(struct repository *repository,
     if (status == MF_ERR_FORMAT)
         status = choose_of(repository, true, choice, &count);
     if (status == MF_ERR_FORMAT && count == 0 && *repository->name.path) {
-        *reason = asking_failed(ENOENT, "the commit has no such file");
+        *reason = no_such_file();
         return MF_OK;
     }
     return status;

@@ -57,7 +57,7 @@ int hub_next(struct fetcher *fetcher, const struct remote_file *file,
     size_t size = address_path_size(here);
 
     if (!next)
-        return ENOENT;
+        return ENODATA;
     if (address_refused(next) || address_path_size(next) != size ||
         strncmp(next, here, size) != 0) {
         snprintf(fetcher->why, sizeof(fetcher->why),

@@ -26,7 +26,7 @@ struct hub_site {
 bool hub_address(const struct hub_site *site, const struct wire_ask *ask,
                  const char *name, struct address *out);
 
-/* Where a list goes on: ENOENT at its end.  The error is in the fetcher. */
+/* Where a list goes on: ENODATA at its end.  The error is in the fetcher. */
 int hub_next(struct fetcher *fetcher, const struct remote_file *file,
              struct address *out);
 

@@ -57,6 +57,7 @@ static enum rank rank_of(const struct mf_env *env, const char *name)
 struct candidates {
     struct mf_env *env;
     struct mf_arena *paths;
+    bool listed;      /* paths are names, which may have folders in front */
     const char *path; /* the first one of the highest rank */
     enum mf_shards shards;
     enum rank rank;
@@ -90,7 +91,7 @@ static enum mf_status add_candidate(void *user, const char *path,
     size_t size = strlen(path);
     char *copy;
 
-    add_name(found, mf_base_name(path));
+    add_name(found, found->listed ? path : mf_base_name(path));
     found->count++;
     if (found->path && rank <= found->rank) {
         found->equal += rank == found->rank;
@@ -200,7 +201,7 @@ enum mf_status mf_names_choose(struct mf_env *env, const char *const *names,
                                enum mf_shards *shards)
 {
     struct mf_arena paths;
-    struct candidates found = { .env = env, .paths = &paths };
+    struct candidates found = { .env = env, .paths = &paths, .listed = true };
     enum mf_status status;
 
     mf_clear_error(env);

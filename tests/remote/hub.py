@@ -91,7 +91,8 @@ def rows_of(commit):
 
 def hostile(kind, rows):
     """What a list has instead: rows, or bytes."""
-    first = dict(rows[-1])
+    first = next(row for row in rows if "lfs" in row)
+    others = [row for row in rows if row is not first]
     names = {
         "dots": "../../etc/passwd",
         "dots-inside": "a/../../b.gguf",
@@ -124,7 +125,7 @@ def hostile(kind, rows):
     if kind == "wrong-size":
         changes[kind]["lfs"] = dict(first["lfs"], size=first["size"] + 1)
     if kind in changes:
-        return rows[:-1] + [dict(first, **changes[kind])]
+        return others + [dict(first, **changes[kind])]
     if kind == "twice":
         return rows + [first]
     if kind == "twice-inside":
@@ -323,6 +324,7 @@ def link_of(kind, link, at):
 def start(handler):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # a client may hang up
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server.server_address[1]
 
