@@ -181,17 +181,17 @@ static struct cost cost_of(const struct run *run)
 
 static void commits_json(struct run *run)
 {
-    struct hub_commit commit;
-
     mf_json_key(&run->json, "hub");
     mf_json_begin(&run->json, '[');
-    for (size_t i = 0; remote_hub_at(i, &commit); i++) {
+    for (size_t i = 0; i < run->hub->commit_count; i++) {
+        const struct hub_commit *name = &run->hub->commit[i];
+
         mf_json_begin(&run->json, '{');
-        json_text(run, "repository", commit.repository);
-        json_text(run, "revision", commit.revision);
+        json_text(run, "repository", name->repository);
+        json_text(run, "revision", name->revision);
         mf_json_key(&run->json, "commit");
-        if (*commit.commit)
-            mf_json_string(&run->json, commit.commit, strlen(commit.commit));
+        if (*name->commit)
+            mf_json_string(&run->json, name->commit, strlen(name->commit));
         else
             mf_json_null(&run->json);
         mf_json_end(&run->json, '}');
@@ -201,7 +201,7 @@ static void commits_json(struct run *run)
 
 static void hub_json(struct run *run)
 {
-    const struct hub_cost *hub = remote_hub_cost();
+    const struct hub_cost *hub = run->hub;
 
     if (!hub)
         return;
@@ -289,7 +289,7 @@ static void close_text(const struct run *run, const struct cost *cost,
 static void remote_line(struct run *run)
 {
     const struct remote_cost *remote = run->remote;
-    const struct hub_cost *hub = remote_hub_cost();
+    const struct hub_cost *hub = run->hub;
     char retries[48] = "";
 
     if (!remote)

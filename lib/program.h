@@ -252,7 +252,8 @@ typedef void mf_json_found(void *user, const char *path, struct mf_str value,
 
 /* The same of bytes in memory, which may be hostile, with a separator in place
  * of the dot; a path whose names have one in them, or that has more than 127
- * bytes, is "?".  The error of the env stays as it is; this one is in *error. */
+ * bytes, is "?".  The error of the env stays as it is; this one is in *error.
+ */
 enum mf_status mf_json_bytes_read(struct mf_env *env, struct mf_str bytes,
                                   char separator, mf_json_found *found,
                                   void *user, struct mf_error *error);

@@ -7,6 +7,15 @@
 
 #include "cli/remote/wire.h"
 
+/* fd: of the helper. */
+void asking_begin(int fd);
+
+/* For run->remote. */
+const struct remote_cost *asking_cost(void);
+
+/* More about a failure with that number of errno, or "". */
+const char *asking_why(int reason);
+
 /* Keeps why something has failed, for run->why; returns the reason, a number of
  * errno. */
 int asking_failed(int reason, const char *why);
@@ -22,8 +31,8 @@ int64_t asking_read(uint32_t file, uint64_t offset, void *buffer, size_t count);
 void asking_expect(uint32_t file, uint64_t offset, uint64_t size);
 
 /* Opens a model whose source has failed: the library says so like any other
- * error, with the reason that was kept. */
-enum mf_status asking_open_failed(struct run *run, const char *name,
+ * error. */
+enum mf_status asking_open_failed(struct run *run, const char *name, int reason,
                                   const struct mf_open_options *options,
                                   struct mf_model **out);
 

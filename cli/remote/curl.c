@@ -251,8 +251,8 @@ void curl_get(struct curl *curl, struct request *request, bool (*is_over)(void))
         added = added && add(curl, &lines, token);
     set_all(curl, request, &is_over);
     if (!added || curl->set(curl->handle, OPT_URL, request->url) != CURL_DONE ||
-        curl->set(curl->handle, OPT_RANGE,
-                  request->document ? NULL : range) != CURL_DONE ||
+        curl->set(curl->handle, OPT_RANGE, request->document ? NULL : range) !=
+            CURL_DONE ||
         curl->set(curl->handle, OPT_HTTPHEADER, lines) != CURL_DONE)
         request->code = CURL_NO_MEMORY;
     else

@@ -46,7 +46,7 @@ struct request {
     uint64_t first, last;
     const char *if_range; /* or NULL */
     const char *token;    /* for an Authorization; or NULL */
-    bool document; /* no range is asked for; all of it has to fit */
+    bool document;        /* no range is asked for; all of it has to fit */
     bool whole;    /* an answer with all of the file, cut when there are as many
                       bytes, will do; first is 0 */
     uint8_t *into; /* room for that many */

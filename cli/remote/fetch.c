@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "cli/malloc_count.h"
-#include "cli/remote/hub_serve.h"
+#include "cli/remote/hub_site.h"
 
 #define RETRIES        3
 #define REDIRECTS_MAX  10
@@ -162,10 +162,10 @@ static enum outcome judge_status(struct attempt *attempt)
 {
     const struct reply *reply = &attempt->request.reply;
     int reason;
-    const char *why = is_at_hub(attempt)
-                          ? hub_refusal(reply, *attempt->fetcher->hub->token,
-                                        &reason)
-                          : NULL;
+    const char *why =
+        is_at_hub(attempt)
+            ? hub_refusal(reply, *attempt->fetcher->hub->token, &reason)
+            : NULL;
 
     if (why)
         return fail(attempt, FAILED, reason, "%s", why);

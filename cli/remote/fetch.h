@@ -40,7 +40,7 @@ struct fetcher {
     const struct hub_site *hub;     /* which gets its token; or NULL */
     char next[2048];                /* see struct reply */
     bool next_is_wrong;
-    char why[WIRE_TEXT_MAX];        /* after an error */
+    char why[WIRE_TEXT_MAX]; /* after an error */
 };
 
 /* Seconds of silence, unless MODELFILE_TIMEOUT has others. */

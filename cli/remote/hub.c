@@ -52,9 +52,8 @@ static void read_token_file(char out[HUB_TOKEN_SIZE])
 
     if (set && *set)
         snprintf(path, sizeof(path), "%s", set);
-    else if (!hub_home(home) ||
-             snprintf(path, sizeof(path), "%s/token", home) >=
-                 (int)sizeof(path))
+    else if (!hub_home(home) || snprintf(path, sizeof(path), "%s/token",
+                                         home) >= (int)sizeof(path))
         return;
     read_text(path, out);
 }
@@ -97,7 +96,8 @@ static bool is_part(const char *at, size_t size)
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)at[i] < ' ' || at[i] == 0x7f)
             return false;
-    return size > 0 && !(at[0] == '.' && (size == 1 || (size == 2 && at[1] == '.')));
+    return size > 0 &&
+           !(at[0] == '.' && (size == 1 || (size == 2 && at[1] == '.')));
 }
 
 bool hub_is_path(const char *text)
@@ -142,7 +142,7 @@ static size_t repository_size(const char *text)
 /* "refs/pr/1" and "refs/convert/parquet" are revisions with slashes. */
 static size_t revision_size(const char *text)
 {
-    size_t first = strncmp(text, "refs/pr/", 8) == 0        ? 8
+    size_t first = strncmp(text, "refs/pr/", 8) == 0         ? 8
                    : strncmp(text, "refs/convert/", 13) == 0 ? 13
                                                              : 0;
 
@@ -164,8 +164,8 @@ static bool copy(char *out, size_t room, const char *at, size_t size,
     size_t filled = 0;
 
     for (size_t i = 0; i < size; i++, filled++) {
-        int high = decodes && at[i] == '%' && size - i > 2 ? digit_of(at[i + 1])
-                                                            : -1;
+        int high =
+            decodes && at[i] == '%' && size - i > 2 ? digit_of(at[i + 1]) : -1;
         int low = high >= 0 ? digit_of(at[i + 2]) : -1;
 
         if (filled + 1 >= room)
@@ -206,11 +206,11 @@ static const char *below_hub(const char *url)
 /* First parts of addresses that are no owner's. */
 static bool is_reserved(const char *at)
 {
-    static const char *const words[] = { "datasets/", "spaces/", "kernels/",
-                                         "buckets/",  "api/",    "docs/",
-                                         "models/",   "collections/",
-                                         "papers/",   "blog/",
-                                         "settings/", "organizations/" };
+    static const char *const words[] = {
+        "datasets/", "spaces/", "kernels/",  "buckets/",
+        "api/",      "docs/",   "models/",   "collections/",
+        "papers/",   "blog/",   "settings/", "organizations/"
+    };
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strncmp(at, words[i], strlen(words[i])) == 0)

@@ -22,8 +22,8 @@ static const struct {
     enum member member;
     bool is_number;
 } members[] = {
-    { "type", TYPE, false },       { "path", PATH, false },
-    { "size", SIZE, true },        { "lfs.oid", OID, false },
+    { "type", TYPE, false },        { "path", PATH, false },
+    { "size", SIZE, true },         { "lfs.oid", OID, false },
     { "lfs.size", OID_SIZE, true }, { "lfs_sha256", OID, false },
     { "lfs_size", OID_SIZE, true },
 };
@@ -45,8 +45,8 @@ struct reading {
     int reason; /* errno */
 };
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct reading *reading,
-                                                         const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+refuse(struct reading *reading, const char *format, ...)
 {
     size_t size;
     va_list arguments;
@@ -162,8 +162,7 @@ static bool take_size(struct mf_str digits, uint64_t *out)
 {
     char text[24] = "", *end;
 
-    if (digits.size == 0 || digits.size >= 20 ||
-        digits.at[0] == '-')
+    if (digits.size == 0 || digits.size >= 20 || digits.at[0] == '-')
         return false;
     memcpy(text, digits.at, digits.size);
     *out = strtoull(text, &end, 10);
@@ -298,8 +297,8 @@ static void take_kept(void *user, const char *path, struct mf_str value,
 
     if (strcmp(path, "format_version") == 0)
         reading->is_kept = is_number && value.size == 1 && *value.at == '1';
-    else if (strncmp(path, KEPT_FILES, strlen(KEPT_FILES)) != 0 ||
-             !member || member < path + strlen(KEPT_FILES))
+    else if (strncmp(path, KEPT_FILES, strlen(KEPT_FILES)) != 0 || !member ||
+             member < path + strlen(KEPT_FILES))
         refuse(reading, "%s", path);
     if (reading->reason != 0 || !member)
         return;
@@ -377,8 +376,7 @@ const struct listed_file *listing_find(const struct listing *listing,
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct listed_file *file =
-            &listing->file[listing->order[middle]];
+        const struct listed_file *file = &listing->file[listing->order[middle]];
         int order = strcmp(path, listing_path(listing, file));
 
         if (order == 0)

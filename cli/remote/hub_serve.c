@@ -40,8 +40,8 @@ bool hub_address(const struct hub_site *site, const struct wire_ask *ask,
                             site->repository[ask->file]);
     if (size >= room)
         return false;
-    escaped = address_escape(out->at + size, room - size, name,
-                             ask->op == WIRE_FILE);
+    escaped =
+        address_escape(out->at + size, room - size, name, ask->op == WIRE_FILE);
     size += escaped;
     if (escaped == 0 || strlen(after) >= room - size)
         return false;
@@ -92,9 +92,9 @@ static int no_memory(struct fetcher *fetcher)
  * is. */
 static int keep(struct fetcher *fetcher, struct remote_file *file, size_t got)
 {
-    uint8_t *bytes = got > 0 ? mf_env_resize(fetcher->env, file->document,
-                                             file->room, got)
-                             : NULL;
+    uint8_t *bytes =
+        got > 0 ? mf_env_resize(fetcher->env, file->document, file->room, got)
+                : NULL;
 
     if (bytes) {
         file->document = bytes;
@@ -105,8 +105,8 @@ static int keep(struct fetcher *fetcher, struct remote_file *file, size_t got)
                  "the Hub's answer is wrong: its Link is invalid");
         return EIO;
     }
-    file->next = *fetcher->next ? fetch_text(fetcher->env, fetcher->next)
-                                : NULL;
+    file->next =
+        *fetcher->next ? fetch_text(fetcher->env, fetcher->next) : NULL;
     return *fetcher->next && !file->next ? no_memory(fetcher) : 0;
 }
 
@@ -132,32 +132,4 @@ int hub_fetch(struct fetcher *fetcher, struct remote_file *file)
     if (reason != 0)
         hub_forget(fetcher, file);
     return reason;
-}
-
-const char *hub_refusal(const struct reply *reply, bool has_token, int *reason)
-{
-    bool missing = reply->status == 404;
-
-    *reason = missing ? ENOENT : EACCES;
-    if (reply->status != 401 && reply->status != 403 && !missing)
-        return NULL;
-    if (strcmp(reply->problem, "GatedRepo") == 0)
-        return has_token ? "the repository is gated, and the account of the "
-                           "token has no access: ask for it on its page"
-                         : "the repository is gated: ask for access on its "
-                           "page, and set HF_TOKEN";
-    if (strcmp(reply->problem, "RevisionNotFound") == 0)
-        return "the repository has no such revision";
-    if (strcmp(reply->problem, "EntryNotFound") == 0)
-        return "the revision has no such file";
-    if (missing)
-        return has_token ? "the Hub has no such repository, or none that the "
-                           "token may read"
-                         : "the Hub has no such repository";
-    if (!has_token)
-        return "the Hub has no public repository of that name: if it is "
-               "private, set HF_TOKEN";
-    return reply->status == 401
-               ? "the Hub does not accept the token"
-               : "the repository is private, and the token may not read it";
 }

@@ -10,17 +10,7 @@
 #define MF_CLI_REMOTE_HUB_SERVE_H
 
 #include "cli/remote/fetch.h"
-
-/* The longest answer of the API: a page of a list has 1000 files. */
-#define HUB_DOCUMENT_MAX ((uint64_t)4 * 1024 * 1024)
-
-/* What the helper knows of the Hub. */
-struct hub_site {
-    const char *endpoint;
-    const char *token;             /* "": none */
-    const char *const *repository; /* of the command line */
-    size_t count;
-};
+#include "cli/remote/hub_site.h"
 
 /* The address of what a question is about; false: nothing has that name. */
 bool hub_address(const struct hub_site *site, const struct wire_ask *ask,
@@ -34,9 +24,5 @@ int hub_next(struct fetcher *fetcher, const struct remote_file *file,
  * errno. */
 int hub_fetch(struct fetcher *fetcher, struct remote_file *file);
 void hub_forget(struct fetcher *fetcher, struct remote_file *file);
-
-/* What an answer of the Hub's own server means that is not the file; NULL: what
- * it means from any other.  *reason is a number of errno. */
-const char *hub_refusal(const struct reply *reply, bool has_token, int *reason);
 
 #endif

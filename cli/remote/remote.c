@@ -6,12 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
 #include "cli/remote/address.h"
 #include "cli/remote/asking.h"
 #include "cli/remote/helper.h"
@@ -19,19 +17,7 @@
 #include "cli/report.h"
 #include "cli/room.h"
 
-static struct {
-    int fd; /* of the helper; 0: there is none */
-    bool ended;
-    const char **url; /* of the command line */
-    size_t count;
-    struct helper_work work;
-    struct remote_cost cost;
-    int reason;              /* errno of the last failure */
-    char why[WIRE_TEXT_MAX]; /* more about it */
-} asking;
-
-/* Two models may be read at once, by threads that do not know each other. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct helper_work work; /* what the command line names */
 
 bool remote_is_url(const char *operand)
 {
@@ -46,10 +32,7 @@ bool remote_is_hub(const char *operand)
 /* For run->why. */
 static const char *why(const struct mf_error *error)
 {
-    return error->system != 0 && error->system == asking.reason &&
-                   remote_is_url(error->path)
-               ? asking.why
-               : "";
+    return remote_is_url(error->path) ? asking_why(error->system) : "";
 }
 
 /* ---- the helper ---- */
@@ -95,10 +78,10 @@ static bool are_accepted(struct run *run)
                      run->command->sub);
         return false;
     }
-    for (size_t i = 0; i < asking.count; i++) {
-        refused = address_refused(asking.url[i]);
+    for (size_t i = 0; i < work.url_count; i++) {
+        refused = address_refused(work.url[i]);
         if (refused) {
-            report_usage(run, "'%.200s': %s", asking.url[i], refused);
+            report_usage(run, "'%.200s': %s", work.url[i], refused);
             return false;
         }
     }
@@ -114,10 +97,10 @@ static bool start(struct run *run)
         return false;
     helper = fork();
     if (helper == 0)
-        helper_serve(run, program, pair[1], &asking.work);
+        helper_serve(run, program, pair[1], &work);
     close(pair[1]);
-    asking.fd = pair[0];
-    fcntl(asking.fd, F_SETFD, FD_CLOEXEC);
+    fcntl(pair[0], F_SETFD, FD_CLOEXEC);
+    asking_begin(pair[0]);
     return helper > 0;
 }
 
@@ -150,8 +133,8 @@ static bool begin_hub(struct run *run, size_t count)
         return false;
     }
     hub_endpoint(endpoint);
-    asking.work.hub = (struct hub_site){ endpoint->at, token,
-                                         hub_repositories(), count };
+    work.hub = (struct hub_site){ endpoint->at, token, the_hub.names, count };
+    run->hub = &the_hub.cost;
     /* Data that is read in order can be checked in the same pass. */
     if (run->command->in_order && run->options->threads == 0)
         run->options->threads = 1;
@@ -160,7 +143,7 @@ static bool begin_hub(struct run *run, size_t count)
 
 static void forget_token(void)
 {
-    char *token = (char *)(uintptr_t)asking.work.hub.token;
+    char *token = (char *)(uintptr_t)work.hub.token;
 
     if (token)
         memset(token, 0, HUB_TOKEN_SIZE);
@@ -178,90 +161,23 @@ static bool begin_helper(struct run *run)
 
 bool remote_begin(struct run *run)
 {
-    bool help = run->options->help;
-    size_t urls = help ? 0 : collect(run, false, NULL);
-    size_t names = help ? 0 : collect(run, true, NULL);
+    bool reads = !run->options->help && !run->command->no_input;
+    size_t urls = reads ? collect(run, false, NULL) : 0;
+    size_t names = reads ? collect(run, true, NULL) : 0;
 
     if (urls + names == 0)
         return true;
-    asking.url = take_texts(run, false, urls);
-    if (!asking.url) {
+    work.url = take_texts(run, false, urls);
+    work.url_count = urls;
+    if (!work.url) {
         report_no_room(run);
         return false;
     }
-    asking.count = urls;
-    asking.work.url = asking.url;
-    asking.work.url_count = urls;
     run->why = why;
-    run->remote = &asking.cost;
+    run->remote = asking_cost();
     if (!are_accepted(run) || (names > 0 && !begin_hub(run, names)))
         return false;
-    return urls + (hub_is_online() ? names : 0) == 0 || begin_helper(run);
-}
-
-/* ---- questions ---- */
-
-int asking_failed(int reason, const char *why)
-{
-    asking.reason = reason;
-    memmove(asking.why, why, strlen(why) + 1);
-    return reason;
-}
-
-/* What was sent or answered in part cannot be continued. */
-static int broken(void)
-{
-    bool stopped = errno == ECANCELED;
-
-    asking.ended = true;
-    return asking_failed(stopped ? ECANCELED : EIO,
-                  stopped ? "" : "the network's process has ended");
-}
-
-static bool is_stopped(void)
-{
-    return progress_signal() != 0;
-}
-
-static bool take(void *bytes, size_t size)
-{
-    return wire_read(asking.fd, bytes, size, is_stopped);
-}
-
-static bool put(const void *bytes, size_t size)
-{
-    return wire_write(asking.fd, bytes, size, is_stopped);
-}
-
-/* The text that says why; 0 if the helper does not keep to the rules. */
-static int take_why(const struct wire_answer *answer)
-{
-    char why[WIRE_TEXT_MAX];
-
-    if (answer->reason < 0 || answer->size >= sizeof(why) ||
-        !take(why, (size_t)answer->size))
-        return broken();
-    why[answer->size] = 0;
-    return asking_failed(answer->reason, why);
-}
-
-/* Sends a question with a name, and takes the answer but for the bytes that
- * follow.  Returns 0 or a number of errno. */
-static int ask_for(const struct wire_ask *ask, const char *name,
-                   struct wire_answer *answer)
-{
-    if (asking.fd == 0 || asking.ended)
-        return asking_failed(EIO, asking.fd == 0 ? "name the URL on the command line"
-                                          : asking.why);
-    if (!put(ask, sizeof(*ask)) || (name && !put(name, (size_t)ask->size)) ||
-        !take(answer, sizeof(*answer)))
-        return broken();
-    asking.cost = answer->cost;
-    if (answer->reason != 0)
-        return take_why(answer);
-    if (answer->total > INT64_MAX)
-        return broken();
-    return 0;
+    return (urls == 0 && the_hub.offline) || begin_helper(run);
 }
 
 /* ---- a source ---- */
@@ -276,37 +192,10 @@ static void *user_of(uint32_t number)
     return (void *)((uintptr_t)number + 1); /* not NULL */
 }
 
-int64_t asking_read(uint32_t file, uint64_t offset, void *buffer, size_t count)
-{
-    struct wire_ask ask = { WIRE_READ, file, offset,
-                            count < WIRE_READ_MAX ? count : WIRE_READ_MAX };
-    struct wire_answer answer;
-    int reason;
-
-    pthread_mutex_lock(&lock);
-    reason = ask_for(&ask, NULL, &answer);
-    if (reason == 0 && (answer.size == 0 || answer.size > ask.size ||
-                        !take(buffer, (size_t)answer.size)))
-        reason = broken();
-    pthread_mutex_unlock(&lock);
-    return reason != 0 ? -(int64_t)reason : (int64_t)answer.size;
-}
-
 static int64_t read_remote(void *user, uint64_t offset, void *buffer,
                            size_t count)
 {
     return asking_read(number_of(user), offset, buffer, count);
-}
-
-/* Has no answer: if the helper has ended, the next question finds out. */
-void asking_expect(uint32_t file, uint64_t offset, uint64_t size)
-{
-    struct wire_ask ask = { WIRE_EXPECT, file, offset, size };
-
-    pthread_mutex_lock(&lock);
-    if (!asking.ended && !put(&ask, sizeof(ask)))
-        broken();
-    pthread_mutex_unlock(&lock);
 }
 
 static void expect_remote(void *user, uint64_t offset, uint64_t size)
@@ -323,17 +212,6 @@ static int open_beside(void *user, const char *name, struct mf_byte_source *out)
     struct wire_ask ask = { WIRE_BESIDE, number_of(user), 0, strlen(name) };
 
     return ask.size > WIRE_NAME_MAX ? ENOENT : open_remote(&ask, name, out);
-}
-
-int asking_open(const struct wire_ask *ask, const char *name,
-                struct wire_answer *out)
-{
-    int reason;
-
-    pthread_mutex_lock(&lock);
-    reason = ask_for(ask, name, out);
-    pthread_mutex_unlock(&lock);
-    return reason;
 }
 
 static int open_remote(const struct wire_ask *ask, const char *name,
@@ -358,32 +236,9 @@ static uint32_t index_of(const char *url)
 {
     uint32_t i = 0;
 
-    while (i < asking.count && strcmp(asking.url[i], url) != 0)
+    while (i < work.url_count && strcmp(work.url[i], url) != 0)
         i++;
     return i;
-}
-
-/* A source that fails when it is read. */
-static int64_t read_nothing(void *user, uint64_t offset, void *buffer,
-                            size_t count)
-{
-    (void)user;
-    (void)offset;
-    (void)buffer;
-    (void)count;
-    return -(int64_t)asking.reason;
-}
-
-enum mf_status asking_open_failed(struct run *run, const char *name,
-                                  const struct mf_open_options *options,
-                                  struct mf_model **out)
-{
-    struct mf_byte_source source = { .size = sizeof(source),
-                                     .name = name,
-                                     .bytes = 1,
-                                     .read = read_nothing };
-
-    return mf_model_open_source(run->env, &source, options, out);
 }
 
 static enum mf_status open_url(struct run *run, const char *url,
@@ -394,13 +249,15 @@ static enum mf_status open_url(struct run *run, const char *url,
     struct mf_byte_source source;
     struct address name = { "" };
     size_t size = address_path_size(url);
+    int reason;
 
     if (size < sizeof(name.at))
         memcpy(name.at, url, size);
-    if (ask.file == asking.count
-            ? asking_failed(EIO, "name the URL on the command line")
-            : open_remote(&ask, NULL, &source))
-        return asking_open_failed(run, name.at, options, out);
+    reason = ask.file == work.url_count
+                 ? asking_failed(EIO, "name the URL on the command line")
+                 : open_remote(&ask, NULL, &source);
+    if (reason != 0)
+        return asking_open_failed(run, name.at, reason, options, out);
     source.name = name.at;
     return mf_model_open_source(run->env, &source, options, out);
 }
@@ -422,18 +279,9 @@ enum mf_status remote_check(struct run *run, const struct mf_model *model,
     int reason = hub_is_name(operand) ? hub_check(model, operand) : 0;
     struct mf_model *none;
 
-    return reason == 0 ? MF_OK
-                       : asking_open_failed(run, operand, &options, &none);
-}
-
-const struct hub_cost *remote_hub_cost(void)
-{
-    return hub_cost();
-}
-
-bool remote_hub_at(size_t index, struct hub_commit *out)
-{
-    return hub_commit_at(index, out);
+    return reason == 0
+               ? MF_OK
+               : asking_open_failed(run, operand, reason, &options, &none);
 }
 
 void remote_end(void)

@@ -39,22 +39,17 @@ enum mf_status remote_check(struct run *run, const struct mf_model *model,
 /* While there is an env. */
 void remote_end(void);
 
-/* Of models of the Hub. */
+/* Of models of the Hub; run->hub points to it. */
 struct hub_cost {
     uint64_t cached;    /* bytes that were read in the cache */
     uint64_t checked;   /* files whose SHA-256 is the one that the Hub lists */
     uint64_t unchecked; /* that were opened, and have one to be compared */
+    struct hub_commit {
+        const char *repository, *revision;
+        const char *commit; /* "" if it is not known */
+    } * commit;             /* of each name of the command line */
+    size_t commit_count;
 };
-
-/* NULL if no model of the Hub is named. */
-const struct hub_cost *remote_hub_cost(void);
-
-/* What the names of the command line mean, index from 0 until false; commit: ""
- * if it is not known. */
-struct hub_commit {
-    const char *repository, *revision, *commit;
-};
-bool remote_hub_at(size_t index, struct hub_commit *out);
 
 /* What the helper has done so far; run->remote points to it. */
 struct remote_cost {

@@ -90,7 +90,8 @@ static bool keep(struct text text, char *out, size_t room)
     return true;
 }
 
-/* A part of a Link up to the next comma that is not in <...>: "<URL>; rel=next".
+/* A part of a Link up to the next comma that is not in <...>: "<URL>;
+ * rel=next".
  */
 static struct text take_link(struct text *list)
 {

@@ -51,10 +51,9 @@ enum mf_status remote_open(struct run *run, const char *url,
                            const struct mf_open_options *options,
                            struct mf_model **out)
 {
-    const struct mf_byte_source source = { .size = sizeof(source),
-                                           .name = url,
-                                           .bytes = 1,
-                                           .read = read_nothing };
+    const struct mf_byte_source source = {
+        .size = sizeof(source), .name = url, .bytes = 1, .read = read_nothing
+    };
 
     return mf_model_open_source(run->env, &source, options, out);
 }
@@ -70,18 +69,6 @@ enum mf_status remote_check(struct run *run, const struct mf_model *model,
 
 void remote_end(void)
 {
-}
-
-const struct hub_cost *remote_hub_cost(void)
-{
-    return NULL;
-}
-
-bool remote_hub_at(size_t index, struct hub_commit *out)
-{
-    (void)index;
-    (void)out;
-    return false;
 }
 
 #else

@@ -278,12 +278,11 @@ static void release(struct listing *listing)
     mf_arena_release(&listing->arena);
 }
 
-enum mf_status mf_folder_list_names(struct mf_env *env, const char *const *names,
-                             size_t count,
-                             enum mf_status (*found)(void *user,
-                                                     const char *path,
-                                                     enum mf_shards shards),
-                             void *user)
+enum mf_status
+mf_folder_list_names(struct mf_env *env, const char *const *names, size_t count,
+                     enum mf_status (*found)(void *user, const char *path,
+                                             enum mf_shards shards),
+                     void *user)
 {
     struct listing listing = { .env = env };
     enum mf_status status;

@@ -165,8 +165,8 @@ static void test_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_long_names),
-        cmocka_unit_test(test_endpoint),  cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_endpoint), cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_folders),
     };
 

@@ -224,12 +224,9 @@ static void test_servers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_header),
-        cmocka_unit_test(test_next),
-        cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_urls),   cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_header),
+        cmocka_unit_test(test_next),   cmocka_unit_test(test_servers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
