@@ -56,7 +56,7 @@ void hub_cache_each(struct run *run,
                     void *user);
 
 /* The same for each file of a snapshot, by its name in the repository; a link
- * that leads nowhere is none. */
+ * without a target does not count. */
 void hub_cache_files(struct run *run, const char *repository,
                      const char *commit,
                      void (*found)(void *user, const char *file), void *user);

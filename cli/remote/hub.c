@@ -203,7 +203,7 @@ static const char *below_hub(const char *url)
                : NULL;
 }
 
-/* First parts of addresses that are no owner's. */
+/* First parts of addresses that do not name an owner. */
 static bool is_reserved(const char *at)
 {
     static const char *const words[] = {

@@ -26,14 +26,15 @@ static void add_name(void *user, const char *file)
 }
 
 /* Without the Hub, a commit has the files that the cache has of it. */
-int hub_add_cached(const struct repository *repository, struct listing *listing)
+int hub_add_cached(struct run *run, const struct repository *repository,
+                   struct listing *listing)
 {
     struct adding adding = { listing, true };
 
-    hub_cache_files(the_hub.run, repository->name.repository,
-                    repository->commit, add_name, &adding);
+    hub_cache_files(run, repository->name.repository, repository->commit,
+                    add_name, &adding);
     if (adding.done && listing->count == 0)
-        return asking_failed(ENOENT, "the cache has nothing of it, and "
+        return asking_failed(ENOENT, "the cache does not have it, and "
                                      "HF_HUB_OFFLINE is set");
     return adding.done ? 0 : ENOMEM;
 }
@@ -41,7 +42,7 @@ int hub_add_cached(const struct repository *repository, struct listing *listing)
 #define KEPT_MAX ((off_t)16 * 1024 * 1024)
 
 /* Reads a file of the cache to its end; NULL if it cannot be had. */
-static char *read_kept(const char *path, size_t *size)
+static char *read_kept(struct run *run, const char *path, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
@@ -51,19 +52,20 @@ static char *read_kept(const char *path, size_t *size)
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         status.st_size > 0 && status.st_size <= KEPT_MAX) {
         *size = (size_t)status.st_size;
-        bytes = mf_env_resize(the_hub.run->env, NULL, 0, *size);
+        bytes = mf_env_resize(run->env, NULL, 0, *size);
         got = bytes ? pread(fd, bytes, *size, 0) : -1;
     }
     if (fd >= 0)
         close(fd);
     if (!bytes || (size_t)got == *size)
         return bytes;
-    mf_env_resize(the_hub.run->env, bytes, *size, 0);
+    mf_env_resize(run->env, bytes, *size, 0);
     return NULL;
 }
 
 /* The list that the cache has of a commit; false if the Hub has to be asked. */
-bool hub_add_kept(const struct repository *repository, struct listing *listing)
+bool hub_add_kept(struct run *run, const struct repository *repository,
+                  struct listing *listing)
 {
     char path[PATH_MAX];
     size_t size = 0;
@@ -71,10 +73,10 @@ bool hub_add_kept(const struct repository *repository, struct listing *listing)
     bool added;
 
     if (hub_cache_list(repository->name.repository, repository->commit, path))
-        bytes = read_kept(path, &size);
+        bytes = read_kept(run, path, &size);
     added = bytes && listing_add_kept(listing, bytes, size) == 0;
     if (bytes)
-        mf_env_resize(the_hub.run->env, bytes, size, 0);
+        mf_env_resize(run->env, bytes, size, 0);
     if (!added)
         listing_release(listing);
     return added;

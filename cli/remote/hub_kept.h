@@ -9,10 +9,11 @@
 
 /* Without the Hub: the files that the cache has of the commit.  0, or a number
  * of errno. */
-int hub_add_cached(const struct repository *repository,
+int hub_add_cached(struct run *run, const struct repository *repository,
                    struct listing *listing);
 
 /* The list that the cache has; false if the Hub has to be asked. */
-bool hub_add_kept(const struct repository *repository, struct listing *listing);
+bool hub_add_kept(struct run *run, const struct repository *repository,
+                  struct listing *listing);
 
 #endif

@@ -52,8 +52,7 @@ int listing_add(struct listing *listing, const char *page, size_t size,
  * One that has anything unknown in it is an error. */
 int listing_add_kept(struct listing *listing, const char *kept, size_t size);
 
-/* Adds a file of which nothing but the path is known; false if out of memory.
- */
+/* Adds a file whose size and digest are unknown; false if out of memory. */
 bool listing_put(struct listing *listing, const char *path);
 
 /* After the last page. */

@@ -192,8 +192,9 @@ int hub_list(struct repository *repository)
     if (repository->listing)
         return 0;
     repository->own = (struct listing){ .env = the_hub.run->env };
-    reason = the_hub.offline ? hub_add_cached(repository, &repository->own)
-             : hub_add_kept(repository, &repository->own)
+    reason = the_hub.offline
+                 ? hub_add_cached(the_hub.run, repository, &repository->own)
+             : hub_add_kept(the_hub.run, repository, &repository->own)
                  ? 0
                  : add_pages(repository, &repository->own);
     if (reason == 0)

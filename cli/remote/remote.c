@@ -29,6 +29,15 @@ bool remote_is_hub(const char *operand)
     return hub_is_name(operand);
 }
 
+char *remote_named(char *operand)
+{
+    char *name = remote_is_url(operand)
+                     ? NULL
+                     : room_take(strlen(operand) + sizeof(HUB_PREFIX));
+
+    return name ? strcat(strcpy(name, HUB_PREFIX), operand) : operand;
+}
+
 /* For run->why. */
 static const char *why(const struct mf_error *error)
 {

@@ -21,6 +21,9 @@ bool remote_is_url(const char *operand);
 /* Whether it is a model of the Hub: hf://, or the address of its page. */
 bool remote_is_hub(const char *operand);
 
+/* "hf://owner/name" of "owner/name"; a URL as it is. */
+char *remote_named(char *operand);
+
 /* Starts the helper if an operand is a URL; false after a report. */
 bool remote_begin(struct run *run);
 

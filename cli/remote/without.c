@@ -24,6 +24,11 @@ bool remote_is_url(const char *operand)
            strncasecmp(operand, "https://", 8) == 0 || remote_is_hub(operand);
 }
 
+char *remote_named(char *operand)
+{
+    return operand;
+}
+
 static const char *why(const struct mf_error *error)
 {
     return remote_is_url(error->path)

@@ -192,7 +192,7 @@ static void offer_hub_file(void *user, const char *file)
     }
 }
 
-/* Of "owner/name@revision", behind which the word goes on. */
+/* Of "owner/name@revision" that a slash follows. */
 static void offer_hub_files(struct hub *hub, const char *named)
 {
     char repository[NAME_MAX + 1], commit[HUB_COMMIT_DIGITS + 1];
@@ -206,7 +206,7 @@ static void offer_hub_files(struct hub *hub, const char *named)
         hub_cache_files(hub->run, repository, commit, offer_hub_file, hub);
 }
 
-/* Once the word begins so: repositories; files of one behind its slash. */
+/* Once the word begins so: repositories, or files of one after its slash. */
 static void offer_hub(struct run *run, const struct place *place)
 {
     struct hub hub = { run, place, NULL };

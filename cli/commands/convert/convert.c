@@ -250,26 +250,12 @@ static void explain_mix(struct run *run)
                  options.mix, in, out, *out ? " " : "", options.mix);
 }
 
-/* As llama.cpp's converter has it: IN is the name of a repository. */
-static void name_remote(struct run *run)
-{
-    size_t size = strlen(run->operand[0]) + sizeof("hf://");
-    char *name = options.remote && !remote_is_url(run->operand[0])
-                     ? room_take(size)
-                     : NULL;
-
-    if (!name)
-        return;
-    snprintf(name, size, "hf://%s", run->operand[0]);
-    run->operand[0] = name;
-}
-
 static bool check_operands(struct run *run)
 {
     if (options.supported && run->operand_count == 0)
         return true;
-    if (run->operand_count > 0)
-        name_remote(run);
+    if (options.remote && run->operand_count > 0)
+        run->operand[0] = remote_named(run->operand[0]);
     if (options.mix)
         explain_mix(run);
     else if (options.supported)
