@@ -497,7 +497,9 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 
 # Objects that differ from the program's, which are linked instead.
 STATIC      := $(BUILD)/static
-STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o)
+STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o cli/remote/without.o)
+# Without libcurl, which it cannot load, nothing is fetched.
+STATIC_LESS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/remote/*.c))
 STATIC_LINK := -static-pie
 STATIC_LINK := $(or $(call known,$(STATIC_LINK)),-static)
 # What cli/static.c has instead of glibc's.
@@ -515,7 +517,7 @@ $(STATIC_OBJ): $(STATIC)/%.o: %.c
 $(STATIC)/objects.a: $(STATIC_OBJ) $(CLI_OBJ) $(LIB_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%),$^)
+	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%) $(STATIC_LESS),$^)
 	$(Q)$(OBJCOPY) --strip-debug --remove-section=.eh_frame $@
 
 # glibc has malloc in one object with the functions that ours calls
@@ -685,6 +687,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
 $(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
+$(BUILD)/tests/test_hub: $(patsubst %,$(BUILD)/cli/%.o,hub_cache walk buffer remote/address remote/hub)
 $(BUILD)/tests/test_roff: $(patsubst %,$(BUILD)/cli/%.o,out commands/help/roff)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.

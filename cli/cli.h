@@ -68,6 +68,8 @@ struct command {
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
     bool remote;                  /* reads URLs as well: see cli/remote */
+    bool in_order;                /* with one thread, data in file order; calls
+                                     remote_check after all of it */
     bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
@@ -128,6 +130,7 @@ struct run {
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);
     const struct remote_cost *remote; /* NULL: no URL is read */
+    const struct hub_cost *hub;       /* NULL: no model of the Hub is named */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

@@ -245,13 +245,19 @@ static bool add(struct curl *curl, void **list, const char *line)
 /* The lines of the request's header that are not libcurl's own. */
 static bool add_lines(struct curl *curl, struct request *request)
 {
-    char if_range[300];
+    char line[600];
     bool added = add(curl, &request->lines, "Accept-Encoding: identity");
 
-    if (!request->if_range)
-        return added;
-    snprintf(if_range, sizeof(if_range), "If-Range: %s", request->if_range);
-    return added && add(curl, &request->lines, if_range);
+    if (request->if_range) {
+        snprintf(line, sizeof(line), "If-Range: %s", request->if_range);
+        added = added && add(curl, &request->lines, line);
+    }
+    if (request->token) {
+        snprintf(line, sizeof(line), "Authorization: Bearer %s",
+                 request->token);
+        added = added && add(curl, &request->lines, line);
+    }
+    return added;
 }
 
 static bool prepare(struct curl *curl, struct request *request)
@@ -269,7 +275,8 @@ static bool prepare(struct curl *curl, struct request *request)
     set_all(curl, request);
     return add_lines(curl, request) &&
            curl->set(request->handle, OPT_URL, request->url) == CURL_DONE &&
-           curl->set(request->handle, OPT_RANGE, range) == CURL_DONE &&
+           curl->set(request->handle, OPT_RANGE,
+                     request->document ? NULL : range) == CURL_DONE &&
            curl->set(request->handle, OPT_HTTPHEADER, request->lines) ==
                CURL_DONE;
 }

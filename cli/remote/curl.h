@@ -63,6 +63,8 @@ struct request {
     const char *url;
     uint64_t first, last;
     const char *if_range; /* or NULL */
+    const char *token;    /* for an Authorization; or NULL */
+    bool document;        /* no range is asked for */
     bool whole;    /* an answer with all of the file will do; first is 0 */
     long patience; /* seconds in which there may be next to nothing */
     /* Before the first byte: what is wrong with the answer, or NULL. */

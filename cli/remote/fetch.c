@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "cli/malloc_count.h"
+#include "cli/remote/hub_site.h"
 #include "cli/remote/judge.h"
 
 #define RETRIES       3
@@ -117,6 +118,10 @@ static void send_request(struct fetch *fetch)
     request->last = fetch->last;
     request->if_range = version_of(file);
     request->whole = request->first == 0 && !file->ranges;
+    request->document = file->whole;
+    request->token = judge_is_at_hub(fetch) && *fetcher->hub->token
+                         ? fetcher->hub->token
+                         : NULL;
     request->patience = fetcher->patience;
     request->accept = judge_beginning;
     request->take = take_bytes;
@@ -280,4 +285,48 @@ bool fetch_work(struct fetcher *fetcher, int other)
     }
     news |= end_unsent(fetcher);
     return curl_wait(&fetcher->curl, other, news ? 0 : wait);
+}
+
+void fetch_wait(struct fetcher *fetcher)
+{
+    if (fetch_work(fetcher, fetcher->other))
+        fetcher->over();
+}
+
+struct document {
+    uint8_t *into;
+    size_t room, got;
+};
+
+static bool take_document(void *user, const uint8_t *bytes, size_t size)
+{
+    struct document *document = user;
+
+    if (size > document->room - document->got)
+        return false;
+    memcpy(document->into + document->got, bytes, size);
+    document->got += size;
+    return true;
+}
+
+int fetch_document(struct fetcher *fetcher, struct remote_file *file,
+                   uint8_t *into, size_t room, size_t *got)
+{
+    struct document document = { .into = into, .room = room };
+    struct fetch *fetch = fetch_begin(
+        fetcher, file, (struct mf_span){ 0, room }, take_document, &document);
+    int reason;
+
+    fetcher->why[0] = 0;
+    if (!fetch)
+        return EAGAIN;
+    while (fetch_runs(fetch) && !fetch_is_full(fetch))
+        fetch_wait(fetcher);
+    reason = fetch->state == FETCH_FAILED ? fetch->reason : 0;
+    memcpy(fetcher->why, fetch->why, sizeof(fetcher->why));
+    memcpy(fetcher->next, fetch->request.reply.next, sizeof(fetcher->next));
+    fetcher->next_is_wrong = fetch->request.reply.next_is_wrong;
+    fetch_end(fetch);
+    *got = document.got;
+    return reason;
 }

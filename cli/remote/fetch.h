@@ -19,6 +19,12 @@ struct remote_file {
     char etag[256], modified[64];
     int reason; /* errno, if it could not be opened */
     char why[WIRE_TEXT_MAX];
+
+    bool hub;          /* it is of the Hub; see hub_serve.h */
+    bool whole;        /* it is an answer of its API, */
+    uint8_t *document; /* which is here; NULL: not any more */
+    size_t room;
+    char *next; /* the next page; NULL: there is none */
 };
 
 #define FETCH_ENDLESS UINT64_MAX
@@ -54,6 +60,7 @@ struct fetch {
     int reason;              /* errno of a failure */
     char why[WIRE_TEXT_MAX]; /* and more about it */
 };
+struct hub_site;
 
 struct fetcher {
     struct mf_env *env;
@@ -61,6 +68,12 @@ struct fetcher {
     struct remote_cost cost;
     long patience; /* seconds of silence */
     struct fetch fetch[CURL_CONNECTIONS];
+    int other;                  /* the parser's; news of it while it waits: */
+    void (*over)(void);         /* it has ended */
+    const struct hub_site *hub; /* which gets its token; or NULL */
+    char next[2048];            /* see struct reply; of a document */
+    bool next_is_wrong;
+    char why[WIRE_TEXT_MAX]; /* after an error of a document */
 };
 
 /* Seconds of silence, unless MODELFILE_TIMEOUT has others. */
@@ -85,6 +98,14 @@ void fetch_end(struct fetch *fetch);
 /* Works on all of them, and waits for news if there is no work; true where
  * there are some of the other descriptor. */
 bool fetch_work(struct fetcher *fetcher, int other);
+
+/* Waits for news of them, while the parser waits. */
+void fetch_wait(struct fetcher *fetcher);
+
+/* Fetches a document as a whole, for which no range is asked; fewer bytes than
+ * file->size where there is no room for more.  0, or a number of errno. */
+int fetch_document(struct fetcher *fetcher, struct remote_file *file,
+                   uint8_t *into, size_t room, size_t *got);
 
 /* A copy on the env's heap; NULL if out of memory. */
 char *fetch_text(struct mf_env *env, const char *text);

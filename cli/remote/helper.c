@@ -43,8 +43,7 @@
 
 struct serving {
     int fd;
-    const char *const *url;
-    size_t url_count;
+    const struct helper_work *work;
     struct fetcher fetcher;
     struct windows windows;
     struct remote_file *file[FILES_MAX];
@@ -169,11 +168,17 @@ static void refuse(int reason, const char *why)
 
 /* ---- files ---- */
 
-static struct remote_file *find_file(const char *url, uint32_t *number)
+enum kind { PLAIN, OF_HUB, LIST_OF_HUB };
+
+static struct remote_file *find_file(const char *url, enum kind kind,
+                                     uint32_t *number)
 {
-    for (*number = 0; *number < serving->file_count; ++*number)
-        if (strcmp(serving->file[*number]->url, url) == 0)
-            return serving->file[*number];
+    for (*number = 0; *number < serving->file_count; ++*number) {
+        struct remote_file *file = serving->file[*number];
+
+        if (file->hub == (kind != PLAIN) && strcmp(file->url, url) == 0)
+            return file;
+    }
     return NULL;
 }
 
@@ -198,7 +203,21 @@ static uint64_t first_of(const char *url, bool named)
                                              : WINDOW_MOST;
 }
 
-static struct remote_file *add_file(const char *url, bool named)
+static void open_file(struct remote_file *file, bool named)
+{
+    const char *why = serving->fetcher.why;
+
+    if (file->whole) {
+        file->reason = hub_fetch(&serving->fetcher, file);
+    } else {
+        file->reason =
+            windows_open(&serving->windows, file, first_of(file->url, named));
+        why = serving->windows.why;
+    }
+    memcpy(file->why, why, sizeof(file->why));
+}
+
+static struct remote_file *add_file(const char *url, enum kind kind, bool named)
 {
     struct mf_env *env = serving->fetcher.env;
     struct remote_file *file = serving->file_count < FILES_MAX
@@ -207,14 +226,15 @@ static struct remote_file *add_file(const char *url, bool named)
 
     if (!file)
         return NULL;
-    *file = (struct remote_file){ .url = fetch_text(env, url) };
+    *file = (struct remote_file){ .url = fetch_text(env, url),
+                                  .hub = kind != PLAIN,
+                                  .whole = kind == LIST_OF_HUB };
     if (!file->url) {
         mf_env_resize(env, file, sizeof(*file), 0);
         return NULL;
     }
     serving->file[serving->file_count++] = file;
-    file->reason = windows_open(&serving->windows, file, first_of(url, named));
-    memcpy(file->why, serving->windows.why, sizeof(file->why));
+    open_file(file, named);
     return file;
 }
 
@@ -236,13 +256,15 @@ static void version_of(const struct remote_file *file, uint64_t out[2])
 }
 
 /* A file that was opened before is not asked for again, there or not. */
-static void open_url(const char *url, bool named)
+static void open_url(const char *url, enum kind kind, bool named)
 {
     struct wire_answer opened = { 0 };
-    const struct remote_file *file = find_file(url, &opened.file);
+    struct remote_file *file = find_file(url, kind, &opened.file);
 
     if (!file)
-        file = add_file(url, named);
+        file = add_file(url, kind, named);
+    else if (file->whole && !file->document && file->reason == 0)
+        open_file(file, named);
     if (!file) {
         refuse(ENOMEM, "the network's process has no memory");
         return;
@@ -258,11 +280,11 @@ static void open_named(const struct wire_ask *ask)
 {
     struct address address = { "" };
 
-    if (ask->file >= serving->url_count)
+    if (ask->file >= serving->work->url_count)
         _exit(EXIT_DONE);
-    memcpy(address.at, serving->url[ask->file],
-           address_size(serving->url[ask->file]));
-    open_url(address.at, true);
+    memcpy(address.at, serving->work->url[ask->file],
+           address_size(serving->work->url[ask->file]));
+    open_url(address.at, PLAIN, true);
 }
 
 static const char *url_of(uint32_t number)
@@ -272,18 +294,60 @@ static const char *url_of(uint32_t number)
     return serving->file[number]->url;
 }
 
+struct name {
+    char at[WIRE_NAME_MAX + 1];
+};
+
+static void take_name(const struct wire_ask *ask, struct name *name)
+{
+    if (ask->size > WIRE_NAME_MAX ||
+        !wire_read(serving->fd, name->at, (size_t)ask->size, NULL))
+        _exit(EXIT_DONE);
+    name->at[ask->size] = 0;
+}
+
 static void open_beside(const struct wire_ask *ask)
 {
-    char name[WIRE_NAME_MAX];
+    const char *url = url_of(ask->file);
+    struct name name;
     struct address address;
 
-    if (ask->size > sizeof(name) ||
-        !wire_read(serving->fd, name, (size_t)ask->size, NULL))
-        _exit(EXIT_DONE);
-    if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
-        open_url(address.at, false);
+    take_name(ask, &name);
+    if (!serving->file[ask->file]->hub &&
+        address_beside(url, name.at, (size_t)ask->size, &address))
+        open_url(address.at, PLAIN, false);
     else
         refuse(ENOENT, "no file on a server has that name");
+}
+
+static void open_of_hub(const struct wire_ask *ask)
+{
+    struct name name;
+    struct address address;
+
+    take_name(ask, &name);
+    if (strlen(name.at) == ask->size &&
+        hub_address(&serving->work->hub, ask, name.at, &address))
+        open_url(address.at, ask->op == WIRE_FILE ? OF_HUB : LIST_OF_HUB,
+                 false);
+    else
+        refuse(ENOENT, "no file of the Hub has that name");
+}
+
+/* The page before is not needed any more. */
+static void open_next(const struct wire_ask *ask)
+{
+    struct address address;
+    int reason;
+
+    url_of(ask->file);
+    reason = hub_next(&serving->fetcher, serving->file[ask->file], &address);
+    if (reason != 0) {
+        refuse(reason, reason == ENODATA ? "" : serving->fetcher.why);
+        return;
+    }
+    hub_forget(&serving->fetcher, serving->file[ask->file]);
+    open_url(address.at, LIST_OF_HUB, false);
 }
 
 /* ---- reading ---- */
@@ -302,10 +366,16 @@ static void read_file(const struct wire_ask *ask)
         return;
     }
     if (ask->offset >= file->size || ask->size == 0 ||
-        ask->size > WIRE_READ_MAX)
+        ask->size > WIRE_READ_MAX || (file->whole && !file->document))
         _exit(EXIT_DONE);
-    part.reason =
-        windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    if (file->whole) {
+        bytes = file->document + ask->offset;
+        if (count > file->size - ask->offset)
+            count = (size_t)(file->size - ask->offset);
+    } else {
+        part.reason =
+            windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    }
     if (part.reason != 0) {
         refuse(part.reason, serving->windows.why);
         return;
@@ -385,8 +455,8 @@ static void begin(struct run *run, pid_t program, int fd)
     serving->fetcher.env = make_env(run);
     serving->fetcher.patience = patience();
     serving->windows.fetcher = &serving->fetcher;
-    serving->windows.other = serving->fd;
-    serving->windows.over = over;
+    serving->fetcher.other = serving->fd;
+    serving->fetcher.over = over;
     serving->windows.whole = run->options->whole;
     serving->windows.block = block_for(run->options->threads);
     serving->windows.most =
@@ -413,6 +483,14 @@ static bool answer_one(const struct wire_ask *ask)
     case WIRE_COST:
         tell_cost();
         return true;
+    case WIRE_NEXT:
+        open_next(ask);
+        return true;
+    case WIRE_COMMIT:
+    case WIRE_LIST:
+    case WIRE_FILE:
+        open_of_hub(ask);
+        return true;
     }
     return false;
 }
@@ -426,14 +504,14 @@ static bool take_question(struct wire_ask *out)
 }
 
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
-                            const char *const *url, size_t count)
+                            const struct helper_work *work)
 {
     struct wire_ask ask;
     bool goes_on = true;
 
     begin(run, program, fd);
-    serving->url = url;
-    serving->url_count = count;
+    serving->work = work;
+    serving->fetcher.hub = &work->hub;
     while (goes_on && take_question(&ask)) {
         if (serving->fetcher.env)
             goes_on = answer_one(&ask);

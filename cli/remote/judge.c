@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cli/malloc_count.h"
+#include "cli/remote/hub_site.h"
 
 #define RETRY_WAIT_MAX 30 /* seconds */
 
@@ -171,10 +172,24 @@ static void take_wait(struct fetch *fetch)
     reply->wait = until > now ? (uint64_t)(until - now) : 0;
 }
 
+bool judge_is_at_hub(const struct fetch *fetch)
+{
+    return fetch->file->hub &&
+           address_is_same_server(fetch->address.at,
+                                  fetch->fetcher->hub->endpoint);
+}
+
 static enum outcome judge_status(struct fetch *fetch)
 {
     const struct reply *reply = &fetch->request.reply;
+    int reason;
+    const char *why =
+        judge_is_at_hub(fetch)
+            ? hub_refusal(reply, *fetch->fetcher->hub->token, &reason)
+            : NULL;
 
+    if (why)
+        return fail(fetch, FAILED, reason, "%s", why);
     take_wait(fetch);
     switch (reply->status) {
     case 404:

@@ -19,6 +19,10 @@ const char *judge_beginning(void *user);
 /* What follows from an answer that has ended and does not redirect. */
 enum outcome judge_end(struct fetch *fetch);
 
+/* Whether the address in work is the Hub's own, not one that it redirects to:
+ * no other gets the token. */
+bool judge_is_at_hub(const struct fetch *fetch);
+
 /* The server is at fault, in such a way. */
 enum outcome judge_wrong(struct fetch *fetch, const char *what);
 

@@ -27,6 +27,9 @@ struct reply {
     char wait_until[40]; /* or as a date; "" if there is none */
     char etag[256];      /* "" if there is none */
     char modified[64];   /* Last-Modified; likewise */
+    char problem[32];    /* X-Error-Code of the Hub; likewise */
+    char next[2048];     /* what Link names as rel="next"; likewise */
+    bool next_is_wrong;  /* it cannot be kept */
     size_t header_size;  /* so far */
     const char *wrong;   /* NULL, or what is wrong with it */
 };

@@ -34,12 +34,6 @@ static int no_memory(struct windows *windows)
     return fail(windows, ENOMEM, "the network's process has no memory");
 }
 
-static void wait(struct windows *windows)
-{
-    if (fetch_work(windows->fetcher, windows->other))
-        windows->over();
-}
-
 static int failed(struct windows *windows, struct window *window)
 {
     const struct fetch *fetch = window->fetch;
@@ -74,7 +68,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
         }
         if (window->fetch->state == FETCH_DONE)
             break;
-        wait(windows);
+        fetch_wait(windows->fetcher);
     }
     window->limit = file->ranges ? less(first, file->size) : file->size;
     window_finish(windows, window);
@@ -303,7 +297,7 @@ static int wait_for(struct windows *windows, struct window *window,
         if (fetch_is_full(window->fetch))
             window_go_on(windows, window);
         else
-            wait(windows);
+            fetch_wait(windows->fetcher);
     }
     return 0;
 }

@@ -64,11 +64,9 @@ struct expected {
 
 struct windows {
     struct fetcher *fetcher;
-    int other;          /* the parser's; news of it while it waits: */
-    void (*over)(void); /* it has ended */
-    uint64_t most;      /* bytes of all windows */
-    uint64_t block;     /* bytes of one of expected bytes */
-    bool whole;         /* --whole */
+    uint64_t most;  /* bytes of all windows */
+    uint64_t block; /* bytes of one of expected bytes */
+    bool whole;     /* --whole */
     struct window window[WINDOW_COUNT];
     const struct window *reading; /* stays, as it is read; may be NULL */
     uint64_t held, clock;

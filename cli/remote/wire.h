@@ -15,7 +15,14 @@ enum wire_op {
     WIRE_BESIDE, /* file: a number of WIRE_OPEN; a name follows */
     WIRE_READ,   /* file: a number of either */
     WIRE_EXPECT, /* likewise: these bytes will be read; has no answer */
-    WIRE_COST    /* nothing more will be read: what has it cost? */
+    WIRE_COST,   /* nothing more will be read: what has it cost? */
+
+    /* Of the Hub; file: which of the command line's repositories, and a name
+     * follows.  What the first two and WIRE_NEXT open is there as a whole. */
+    WIRE_COMMIT, /* of a revision */
+    WIRE_LIST,   /* of the files of a commit */
+    WIRE_FILE,   /* "COMMIT/PATH" */
+    WIRE_NEXT    /* file: a number of WIRE_LIST or this: the next page */
 };
 
 #define WIRE_NAME_MAX 4096

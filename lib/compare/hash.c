@@ -348,21 +348,24 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     struct hash hash = {
         .env = model->env, .model = model, .kind = kind, .digests = digests
     };
-    uint64_t work = 0;
+    uint64_t work = 0, largest = 0;
     size_t shared = 0;
     struct mf_timed timed;
     enum mf_status status;
 
     for (size_t i = 0; i < count; i++) {
+        uint64_t size = record[tensor[i]].size;
+
         if (mf_tensor_readable(model, tensor[i]) != MF_OK ||
             mf_tensor_turnable(model, tensor[i]) != MF_OK)
             return model->env->error.status;
-        work = add_up(work, record[tensor[i]].size);
+        work = add_up(work, size);
+        largest = size > largest ? size : largest;
     }
     timed = mf_timed_begin(model->env, MF_PHASE_REST);
     status = mf_slices_init(&hash.slices, model->env, count, work);
     if (status == MF_OK)
-        status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
+        status = prepare(&hash, work, largest);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         if (is_shared(&hash, &record[tensor[i]]))
             shared++;

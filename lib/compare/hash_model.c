@@ -41,7 +41,9 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     if (mf_hash_begin(model->env, kind) != MF_OK ||
         mf_table_refuse(model) != MF_OK || mf_missing_refuse(model) != MF_OK)
         return model->env->error.status;
-    tensor = sorted(model, MF_ORDER_SIZE);
+    /* The largest first is for several threads. */
+    tensor = sorted(model, mf_env_threads(model->env) > 1 ? MF_ORDER_SIZE
+                                                          : MF_ORDER_OFFSET);
     if (!tensor)
         return model->env->error.status;
     for (unsigned round = 0; mf_steady_next(model->env, &model, 1, &round);)

@@ -230,6 +230,7 @@ const struct command command_hash = {
     .exit_no = "--check: a model differs from the manifest",
     .options = table,
     .remote = true,
+    .in_order = true,
     .execute = hash,
     .check_operands = files_from_operands,
 };

@@ -11,25 +11,17 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands/store/store.h"
+#include "cli/hub_cache.h"
 
 #define PREFIX "models--"
 
 bool huggingface_usual(size_t index, char out[PATH_MAX])
 {
-    const struct scan_base bases[] = {
-        { getenv("HF_HUB_CACHE"), "" },
-        { getenv("HF_HOME"), "/hub" },
-        { getenv("XDG_CACHE_HOME"), "/huggingface/hub" },
-        { getenv("HOME"), "/.cache/huggingface/hub" },
-    };
-
-    return index == 0 &&
-           scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
+    return index == 0 && hub_cache_folder(out);
 }
 
 static bool is_repository(const char *name)
