@@ -68,7 +68,8 @@ struct fetcher {
     struct remote_cost cost;
     long patience; /* seconds of silence */
     struct fetch fetch[CURL_CONNECTIONS];
-    int other;                  /* the parser's; news of it while it waits: */
+    bool news; /* bytes have come, or found no room, or a request has ended */
+    int other; /* the parser's; news of it while it waits: */
     void (*over)(void);         /* it has ended */
     const struct hub_site *hub; /* which gets its token; or NULL */
     char next[2048];            /* see struct reply; of a document */
