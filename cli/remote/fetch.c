@@ -70,6 +70,7 @@ static bool take_bytes(void *user, const uint8_t *bytes, size_t size)
     struct fetch *fetch = user;
     size_t skip = fetch->skip < size ? (size_t)fetch->skip : size;
 
+    fetch->fetcher->news = true;
     if (size > skip && !fetch->take(fetch->user, bytes + skip, size - skip))
         return false;
     fetch->skip -= skip;
@@ -270,14 +271,15 @@ bool fetch_work(struct fetcher *fetcher, int other)
     struct pollfd alone = { .fd = other, .events = POLLIN };
     int wait = send_again(fetcher);
     struct request *ended;
-    bool news = false;
 
     if (*fetcher->curl.why)
         return poll(&alone, 1, -1) != 0;
     while ((ended = curl_work(&fetcher->curl)) != NULL) {
         go_on(ended->user);
-        news = true;
+        fetcher->news = true;
     }
-    news |= end_unsent(fetcher);
-    return curl_wait(&fetcher->curl, other, news ? 0 : wait);
+    if (end_unsent(fetcher) || fetcher->news)
+        wait = 0; /* there is something to look at */
+    fetcher->news = false;
+    return curl_wait(&fetcher->curl, other, wait);
 }

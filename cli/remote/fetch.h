@@ -61,6 +61,7 @@ struct fetcher {
     struct remote_cost cost;
     long patience; /* seconds of silence */
     struct fetch fetch[CURL_CONNECTIONS];
+    bool news; /* bytes have come, or found no room, or a request has ended */
 };
 
 /* Seconds of silence, unless MODELFILE_TIMEOUT has others. */

@@ -292,10 +292,9 @@ written_in_order() {
 check "but not with --whole: hash" in_order hash --algo crc32
 check "validate --data" in_order validate --data
 check "quantize" written_in_order
-# Its largest tensors, which are hashed first, are the last.
-python3 tests/remote/turned.py "$files/turned.gguf"
-check "another order is refused" expect 3 "in order only" hash --whole \
-    "$base/whole/turned.gguf"
+python3 tests/remote/turned.py "$files/turned.safetensors"
+check "another order is refused" expect 3 "in order only" convert --whole \
+    --names keep "$base/whole/turned.safetensors" "$dir/turned.gguf"
 
 # ---- the two processes
 

@@ -46,7 +46,7 @@ wrong() {
 }
 for name in $big good-llama.gguf; do
     "$modelfile" convert --quiet --names keep "$files/$name" \
-        "$dir/right-$name.gguf"
+        "$dir/right-$name.gguf" >"$dir/said"
 done
 
 each_byte() { # HOW TEST

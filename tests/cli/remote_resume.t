@@ -107,7 +107,8 @@ check "Last-Modified is enough" ends 0 quantize "$base/modified/in.gguf" \
 
 # ---- killed at random moments
 
-"$modelfile" quantize --quiet "$files/in.gguf" "$dir/whole.gguf" Q8_0
+"$modelfile" quantize --quiet "$files/in.gguf" "$dir/whole.gguf" Q8_0 \
+    >"$dir/said"
 random_kills() {
     count=0 finished=0 seed=${REMOTE_SEED:-4711}
     rm -rf "$dir/work"

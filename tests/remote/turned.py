@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# turned.py - a model of 72 MB whose largest tensors are the last, for tests of
+# turned.py - a model of 72 MB that lists its last tensor first, for tests of
 # reading in order
 #
-#     turned.py OUT.gguf
+#     turned.py OUT.safetensors
+import json
 import struct
 import sys
 
-
-def text(value):
-    return struct.pack("<Q", len(value)) + value
-
-
-sizes = [5 * 1024 * 1024, 6 * 1024 * 1024, 7 * 1024 * 1024]
+SIZE = 24 * 1024 * 1024
+header = {
+    f"tensor.{number}": {
+        "dtype": "F32",
+        "shape": [SIZE // 4096, 1024],
+        "data_offsets": [SIZE * (2 - number), SIZE * (3 - number)],
+    }
+    for number in range(3)
+}
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
 with open(sys.argv[1], "wb") as out:
-    out.write(b"GGUF" + struct.pack("<IQQ", 3, len(sizes), 1))
-    out.write(text(b"general.architecture") + struct.pack("<I", 8) + text(b"toy"))
-    at = 0
-    for number, size in enumerate(sizes):
-        out.write(text(b"tensor.%d" % number) + struct.pack("<IQIQ", 1, size, 0, at))
-        at += 4 * size
-    out.write(bytes(-out.tell() % 32))
-    out.truncate(out.tell() + at)
+    out.write(struct.pack("<Q", len(text)) + text)
+    out.truncate(out.tell() + 3 * SIZE)
