@@ -16,7 +16,7 @@ const struct remote_cost *asking_cost(void);
 /* Whether --resume is given: then a file needs a version. */
 void asking_resumes(bool resumes);
 
-/* Nothing more will be read: the cost becomes that of all. */
+/* Nothing more will be read: asks what all of it has cost. */
 void asking_cost_of_all(void);
 
 /* More about a failure with that number of errno, or "". */

@@ -34,13 +34,6 @@
 
 #define PATIENCE_MAX 3600 /* seconds */
 
-/* What is fetched of a shard at first, and what more than the header of the
- * one before had. */
-#define SHARD_LEAST ((uint64_t)64 * 1024)
-#define SHARD_MORE  ((uint64_t)48 * 1024)
-
-#define SAFETENSORS ".safetensors"
-
 struct serving {
     int fd;
     const struct helper_work *work;
@@ -48,7 +41,6 @@ struct serving {
     struct windows windows;
     struct remote_file *file[FILES_MAX];
     size_t file_count;
-    uint64_t header; /* bytes of the last one that was expected */
 };
 
 static struct serving *serving; /* in this process alone */
@@ -182,27 +174,6 @@ static struct remote_file *find_file(const char *url, enum kind kind,
     return NULL;
 }
 
-static bool ends_with(const char *url, const char *suffix)
-{
-    size_t size = strlen(suffix), all = strlen(url);
-
-    return all > size && strcmp(url + all - size, suffix) == 0;
-}
-
-/* How much to fetch of a new file: of a shard what the header of the shard
- * before had, and some more, so that it takes one request. */
-static uint64_t first_of(const char *url, bool named)
-{
-    uint64_t header = serving->header;
-
-    if (named || !(ends_with(url, ".gguf") || ends_with(url, SAFETENSORS)))
-        return WINDOW_FIRST;
-    if (header <= SHARD_LEAST - SHARD_MORE || !ends_with(url, SAFETENSORS))
-        return SHARD_LEAST;
-    return header < WINDOW_MOST - SHARD_MORE ? header + SHARD_MORE
-                                             : WINDOW_MOST;
-}
-
 static void open_file(struct remote_file *file, bool named)
 {
     const char *why = serving->fetcher.why;
@@ -211,7 +182,8 @@ static void open_file(struct remote_file *file, bool named)
         file->reason = hub_fetch(&serving->fetcher, file);
     } else {
         file->reason =
-            windows_open(&serving->windows, file, first_of(file->url, named));
+            windows_open(&serving->windows, file,
+                         windows_first(&serving->windows, file->url, named));
         why = serving->windows.why;
     }
     memcpy(file->why, why, sizeof(file->why));
@@ -386,8 +358,7 @@ static void read_file(const struct wire_ask *ask)
 
 static void expect(const struct wire_ask *ask)
 {
-    if (ask->offset == 0 && ends_with(url_of(ask->file), SAFETENSORS))
-        serving->header = ask->size;
+    url_of(ask->file);
     windows_expect(&serving->windows, serving->file[ask->file], ask->offset,
                    ask->size);
 }
@@ -428,19 +399,6 @@ static struct mf_env *make_env(const struct run *run)
     return mf_env_new(&options);
 }
 
-/* Each thread reads a block of its own; 0: one for each processor. */
-static uint64_t block_for(uint64_t threads)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t block = WINDOW_BLOCK;
-
-    if (threads == 0)
-        threads = processors > 0 ? (uint64_t)processors : 1;
-    while (block > WINDOW_FIRST && block > WINDOW_BLOCKS / threads)
-        block /= 2;
-    return block;
-}
-
 static void begin(struct run *run, pid_t program, int fd)
 {
     end_with(program);
@@ -458,7 +416,7 @@ static void begin(struct run *run, pid_t program, int fd)
     serving->fetcher.other = serving->fd;
     serving->fetcher.over = over;
     serving->windows.whole = run->options->whole;
-    serving->windows.block = block_for(run->options->threads);
+    serving->windows.block = windows_block(run->options->threads);
     serving->windows.most =
         option_named(run->command->options, "--resume") /* it writes models */
             ? WINDOWS_MOST_WRITING

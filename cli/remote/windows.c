@@ -9,6 +9,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* What is fetched of a shard at first, and what more than the header of the
+ * one before had. */
+#define SHARD_LEAST ((uint64_t)64 * 1024)
+#define SHARD_MORE  ((uint64_t)48 * 1024)
+
+#define SAFETENSORS ".safetensors"
 
 /* Between expected bytes as many are fetched with them. */
 #define GAP_MOST ((uint64_t)64 * 1024)
@@ -75,6 +83,43 @@ int windows_open(struct windows *windows, struct remote_file *file,
     return 0;
 }
 
+/* ---- how much ---- */
+
+static bool ends_with(const char *url, const char *suffix)
+{
+    size_t size = strlen(suffix), all = strlen(url);
+
+    return all > size && strcmp(url + all - size, suffix) == 0;
+}
+
+/* How much to fetch of a new file: of a shard what the header of the shard
+ * before had, and some more, so that it takes one request. */
+uint64_t windows_first(const struct windows *windows, const char *url,
+                       bool named)
+{
+    uint64_t header = windows->header;
+
+    if (named || !(ends_with(url, ".gguf") || ends_with(url, SAFETENSORS)))
+        return WINDOW_FIRST;
+    if (header <= SHARD_LEAST - SHARD_MORE || !ends_with(url, SAFETENSORS))
+        return SHARD_LEAST;
+    return header < WINDOW_MOST - SHARD_MORE ? header + SHARD_MORE
+                                             : WINDOW_MOST;
+}
+
+/* Each thread reads a block of its own; 0: one for each processor. */
+uint64_t windows_block(uint64_t threads)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t block = WINDOW_BLOCK;
+
+    if (threads == 0)
+        threads = processors > 0 ? (uint64_t)processors : 1;
+    while (block > WINDOW_FIRST && block > WINDOW_BLOCKS / threads)
+        block /= 2;
+    return block;
+}
+
 /* ---- which bytes ---- */
 
 /* Whether the window has the byte, or will, without much in between: other
@@ -132,6 +177,8 @@ void windows_expect(struct windows *windows, struct remote_file *file,
 
     if (size > file->size || offset > file->size - size)
         return;
+    if (offset == 0 && ends_with(file->url, SAFETENSORS))
+        windows->header = size;
     if (count > 0 && last->file == file && offset >= last->start &&
         (offset <= last->end || offset - last->end <= GAP_MOST)) {
         if (offset + size > last->end)

@@ -72,8 +72,15 @@ struct windows {
     uint64_t held, clock;
     struct expected expected[EXPECTED_COUNT]; /* in order */
     size_t expected_count;
+    uint64_t header;         /* bytes of the last one that was expected */
     char why[WIRE_TEXT_MAX]; /* after an error */
 };
+
+/* How much to fetch at first of a file, which the command line names or not;
+ * and what a block is, for so many threads. */
+uint64_t windows_first(const struct windows *windows, const char *url,
+                       bool named);
+uint64_t windows_block(uint64_t threads);
 
 /* Finds out about a file, with its first bytes.  0, or a number of errno. */
 int windows_open(struct windows *windows, struct remote_file *file,
