@@ -187,14 +187,10 @@ bool remote_begin(struct run *run)
         run->options->threads = 1; /* several do not read in order */
     run->why = why;
     run->remote = asking_cost();
+    run->remote_sum_up = asking_cost_of_all;
     if (!are_accepted(run) || (names > 0 && !begin_hub(run, names)))
         return false;
     return (urls == 0 && the_hub.offline) || begin_helper(run);
-}
-
-void remote_sum_up(void)
-{
-    asking_cost_of_all();
 }
 
 /* ---- a source ---- */

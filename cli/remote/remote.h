@@ -39,9 +39,6 @@ enum mf_status remote_open(struct run *run, const char *url,
 enum mf_status remote_check(struct run *run, const struct mf_model *model,
                             const char *operand);
 
-/* Everything was read: run->remote gets what it has cost in all. */
-void remote_sum_up(void);
-
 /* While there is an env. */
 void remote_end(void);
 

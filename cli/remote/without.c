@@ -72,10 +72,6 @@ enum mf_status remote_check(struct run *run, const struct mf_model *model,
     return MF_OK;
 }
 
-void remote_sum_up(void)
-{
-}
-
 void remote_end(void)
 {
 }
