@@ -128,6 +128,7 @@ struct run {
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);
     const struct remote_cost *remote; /* NULL: no URL is read */
+    void (*remote_sum_up)(void);      /* likewise: it gets the cost of all */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

@@ -160,7 +160,7 @@ static struct cost cost_of(const struct run *run)
     struct cost cost;
 
     if (run->remote)
-        remote_end();
+        run->remote_sum_up();
     if (run->env) { /* NULL if the command line is wrong */
         mf_env_heap(run->env, &library);
         mf_env_io(run->env, &io);

@@ -371,6 +371,16 @@ static uint64_t block_for(uint64_t threads)
     return block;
 }
 
+/* As commands do whose work can be resumed. */
+static bool writes_models(const struct command *command)
+{
+    const struct option *option = command->options;
+
+    while (option && option->name && strcmp(option->name, "--resume") != 0)
+        option++;
+    return option && option->name;
+}
+
 static void begin(struct run *run, pid_t program, int fd)
 {
     end_with(program);
@@ -390,9 +400,7 @@ static void begin(struct run *run, pid_t program, int fd)
     serving->windows.whole = run->options->whole;
     serving->windows.block = block_for(run->options->threads);
     serving->windows.most =
-        option_named(run->command->options, "--resume") /* it writes models */
-            ? WINDOWS_MOST_WRITING
-            : WINDOWS_MOST;
+        writes_models(run->command) ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
 }
 
 static bool answer_one(const struct wire_ask *ask)

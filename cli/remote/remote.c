@@ -114,6 +114,8 @@ static bool start(struct run *run)
     return helper > 0;
 }
 
+static void sum_up(void);
+
 bool remote_begin(struct run *run)
 {
     size_t count = run->options->help ? 0 : collect(run, NULL);
@@ -131,6 +133,7 @@ bool remote_begin(struct run *run)
         run->options->threads = 1; /* several do not read in order */
     run->why = why;
     run->remote = &asking.cost;
+    run->remote_sum_up = sum_up;
     if (!are_accepted(run))
         return false;
     if (!start(run)) {
@@ -205,7 +208,8 @@ static int ask_for(const struct wire_ask *ask, const char *name,
     return 0;
 }
 
-void remote_end(void)
+/* Everything was read: run->remote gets what it has cost in all. */
+static void sum_up(void)
 {
     const struct wire_ask ask = { .op = WIRE_COST };
     struct wire_answer answer;

@@ -27,9 +27,6 @@ enum mf_status remote_open(struct run *run, const char *url,
                            const struct mf_open_options *options,
                            struct mf_model **out);
 
-/* Everything was read: run->remote gets what it has cost in all. */
-void remote_end(void);
-
 /* What the helper has done so far; run->remote points to it. */
 struct remote_cost {
     uint64_t requests; /* that were sent, of redirects and retries too */
