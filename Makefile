@@ -503,7 +503,9 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 
 # Objects that differ from the program's, which are linked instead.
 STATIC      := $(BUILD)/static
-STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o)
+STATIC_OBJ  := $(addprefix $(STATIC)/,lib/base/threads.o cli/commands/version.o cli/static.o cli/remote/without.o)
+# Without libcurl, which it cannot load, nothing is fetched.
+STATIC_LESS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/remote/*.c))
 STATIC_LINK := -static-pie
 STATIC_LINK := $(or $(call known,$(STATIC_LINK)),-static)
 # What cli/static.c has instead of glibc's.
@@ -521,7 +523,7 @@ $(STATIC_OBJ): $(STATIC)/%.o: %.c
 $(STATIC)/objects.a: $(STATIC_OBJ) $(CLI_OBJ) $(LIB_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%),$^)
+	$(Q)$(AR) rcs $@ $(filter-out $(STATIC_OBJ:$(STATIC)/%=$(BUILD)/%) $(STATIC_LESS),$^)
 	$(Q)$(OBJCOPY) --strip-debug --remove-section=.eh_frame $@
 
 # glibc has malloc in one object with the functions that ours calls
@@ -691,6 +693,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
 $(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
+$(BUILD)/tests/test_hub: $(patsubst %,$(BUILD)/cli/%.o,hub_cache walk buffer remote/address remote/hub)
 $(BUILD)/tests/test_roff: $(patsubst %,$(BUILD)/cli/%.o,out commands/help/roff)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Their rows are made into bytes as the library's are.
@@ -811,7 +814,7 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci complete complete_shells crash docs editors embed fixtures outside output package plan_archs python resume rows screen tsv words
+BESIDE   := abi alloc bench ci complete complete_shells crash docs editors embed fixtures outside output package plan_archs python remote_cuts remote_resume resume rows screen tsv words
 
 check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check

@@ -125,6 +125,7 @@ struct options {
     unsigned progress; /* enum progress */
     bool force, dry_run, resume;
     bool one_file;
+    bool whole; /* see OPTION_WHOLE */
     bool tensors_only;
     bool allow_missing;     /* see missing.h */
     const char *files_from; /* a list of paths; NULL: not given */
@@ -164,6 +165,11 @@ extern const struct option common_options[];
 #define OPTION_TENSORS_ONLY                                                    \
     OPTION_FLAG("--tensors-only", shared_options.tensors_only,                 \
                 "of a pickle that names classes, only tensors")
+
+/* For a command that reads data; see docs/remote.md. */
+#define OPTION_WHOLE                                                           \
+    OPTION_FLAG("--whole", shared_options.whole,                               \
+                "of a server without ranges, read all of the file in order")
 
 /* For a command that takes several files; see files_from.h. */
 #define OPTION_FILES_FROM                                                      \

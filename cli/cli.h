@@ -68,6 +68,8 @@ struct command {
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
     bool no_input;                /* reads no file: exit code 3 is not used */
     bool remote;                  /* reads URLs as well: see cli/remote */
+    bool in_order;                /* with one thread, data in file order; calls
+                                     remote_check after all of it */
     bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
@@ -128,6 +130,8 @@ struct run {
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);
     const struct remote_cost *remote; /* NULL: no URL is read */
+    void (*remote_sum_up)(void);      /* likewise: it gets the cost of all */
+    const struct hub_cost *hub;       /* NULL: no model of the Hub is named */
     /* What one of the library's errors means, in place of its message, or NULL;
      * NULL: nothing else. */
     const char *(*instead)(const struct mf_error *error);

@@ -159,6 +159,8 @@ static struct cost cost_of(const struct run *run)
     struct rusage usage;
     struct cost cost;
 
+    if (run->remote)
+        run->remote_sum_up();
     if (run->env) { /* NULL if the command line is wrong */
         mf_env_heap(run->env, &library);
         mf_env_io(run->env, &io);
@@ -179,6 +181,38 @@ static struct cost cost_of(const struct run *run)
     return cost;
 }
 
+static void commits_json(struct run *run)
+{
+    mf_json_key(&run->json, "hub");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < run->hub->commit_count; i++) {
+        const struct hub_commit *name = &run->hub->commit[i];
+
+        mf_json_begin(&run->json, '{');
+        json_text(run, "repository", name->repository);
+        json_text(run, "revision", name->revision);
+        mf_json_key(&run->json, "commit");
+        if (*name->commit)
+            mf_json_string(&run->json, name->commit, strlen(name->commit));
+        else
+            mf_json_null(&run->json);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void hub_json(struct run *run)
+{
+    const struct hub_cost *hub = run->hub;
+
+    if (!hub)
+        return;
+    json_number(run, "cached_bytes", hub->cached);
+    json_number(run, "files_checked", hub->checked);
+    json_number(run, "files_unchecked", hub->unchecked);
+    commits_json(run);
+}
+
 /* The other process's heap is not in peak_heap_bytes. */
 static void remote_json(struct run *run)
 {
@@ -193,6 +227,8 @@ static void remote_json(struct run *run)
     json_number(run, "retries", remote->retries);
     json_number(run, "peak_heap_bytes", remote->peak);
     json_number(run, "heap_allocations", remote->allocations);
+    json_number(run, "processor_microseconds", remote->processor);
+    hub_json(run);
     mf_json_end(&run->json, '}');
 }
 
@@ -256,10 +292,16 @@ static void close_text(const struct run *run, const struct cost *cost,
 static void remote_line(struct run *run)
 {
     const struct remote_cost *remote = run->remote;
+    const struct hub_cost *hub = run->hub;
     char retries[48] = "";
 
     if (!remote)
         return;
+    if (hub && hub->cached > 0)
+        say(run, "read %s in the cache\n", size_text(hub->cached).at);
+    if (hub && hub->checked > 0)
+        say(run, "SHA-256 of %" PRIu64 " file%s is as the Hub lists it\n",
+            hub->checked, hub->checked == 1 ? "" : "s");
     if (remote->retries > 0)
         snprintf(retries, sizeof(retries), ", %" PRIu64 " retr%s",
                  remote->retries, remote->retries == 1 ? "y" : "ies");

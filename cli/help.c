@@ -100,7 +100,8 @@ void help_command(struct run *run, const struct command *command)
     if (*words_of(command).text)
         out_format(out, "also typed: %s\n", words_of(command).text);
     if (command->remote)
-        out_text(out, "a model can also be on a server: https://HOST/PATH\n");
+        out_text(out, "a model can also be on a server: https://HOST/PATH, or "
+                      "hf://OWNER/NAME\n");
     if (command->more_help)
         command->more_help(run);
     if (command->options) {

@@ -188,6 +188,7 @@ static int run_program(int count, char **arguments, char *buffer)
     env = run.env;
     run.env = NULL; /* a signal may still come */
     dhat_env_ends(env);
+    remote_end();
     mf_env_free(env);
     scratch_close();
     return run.code;

@@ -599,6 +599,10 @@ struct mf_byte_source {
     /* These bytes, within all of them, will be read one after the other: a
      * source that fetches them can do so at once. NULL: not called. */
     void (*expect)(void *user, uint64_t offset, uint64_t size);
+    /* Two sources with the same two numbers have the same bytes, in another
+     * process, too: work that goes on after a stop (mf_convert_options.resume)
+     * does not read again what is done. Both 0: unknown. */
+    uint64_t version[2];
 };
 
 /* Opens a model of such files, and no file on the disk. The source is closed
@@ -1682,11 +1686,11 @@ struct mf_quantize_output {
  * sums. results, NULL or an array of count, has their results.
  *
  * All outputs have one format, different paths, and are files; keep_split,
- * resume, output and a type that changes nothing ("COPY") are refused. They get
- * their names one after the other when all of them are on disk: after any
- * error before that, the files at all paths are the old ones, or missing. If
- * the system refuses one of the names, the error tells how many files are in
- * place. options and how may be NULL. */
+ * output, resume together with report, and a type that changes nothing ("COPY")
+ * are refused. They get their names one after the other when all of them are on
+ * disk: after any error before that, the files at all paths are the old ones,
+ * or missing. If the system refuses one of the names, the error tells how many
+ * files are in place. options and how may be NULL. */
 MF_API enum mf_status mf_model_quantize_many(
     struct mf_model *model, const struct mf_quantize_output *outputs,
     size_t count, const struct mf_quantize_options *options,

@@ -193,6 +193,13 @@ enum mf_status mf_folder_subfolders(struct mf_env *env, const char *folder,
                                                             bool link),
                                     void *user);
 
+/* Which of the names in a folder is the model that opening the folder would
+ * open: its name in out, which has room bytes, and the shards member to open it
+ * with.  If there is none, or several, the error is that of opening it. */
+enum mf_status mf_names_choose(struct mf_env *env, const char *const *names,
+                               size_t count, char *out, size_t room,
+                               enum mf_shards *shards);
+
 /* A file next to an output that is not whole. */
 struct mf_left_file {
     const char *name; /* without a folder, as in a message */
@@ -253,6 +260,17 @@ enum mf_status mf_json_file_read(struct mf_env *env, const char *path,
                                  void (*found)(void *user, const char *path,
                                                struct mf_str value),
                                  void *user);
+
+typedef void mf_json_found(void *user, const char *path, struct mf_str value,
+                           bool is_number);
+
+/* The same of bytes in memory, which may be hostile, with a separator in place
+ * of the dot; a path whose names have one in them, or that has more than 127
+ * bytes, is "?".  The error of the env stays as it is; this one is in *error.
+ */
+enum mf_status mf_json_bytes_read(struct mf_env *env, struct mf_str bytes,
+                                  char separator, mf_json_found *found,
+                                  void *user, struct mf_error *error);
 
 /* One of several files. */
 struct mf_hashed_file {

@@ -30,6 +30,7 @@ static const struct option table[] = {
                 "these files only, not the other shards of their models"),
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     { 0 },
 };
 

@@ -43,6 +43,7 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTIONS_WORK,
     { 0 },
 };

@@ -32,6 +32,26 @@ static size_t host_size(const char *url)
     return strcspn(url + host_of(url), "/?#");
 }
 
+/* Its host, without a port that every URL of the scheme has. */
+static size_t server_size(const char *url)
+{
+    const char *usual = address_is_https(url) ? ":443" : ":80";
+    size_t size = host_size(url), tail = strlen(usual);
+    const char *end = url + host_of(url) + size;
+
+    return size > tail && strncmp(end - tail, usual, tail) == 0 ? size - tail
+                                                                : size;
+}
+
+bool address_is_same_server(const char *a, const char *b)
+{
+    size_t size = server_size(a);
+
+    return address_is_https(a) == address_is_https(b) &&
+           size == server_size(b) &&
+           strncasecmp(a + host_of(a), b + host_of(b), size) == 0;
+}
+
 size_t address_size(const char *url)
 {
     return strcspn(url, "#");
@@ -124,6 +144,20 @@ static bool is_below(const char *name, size_t size)
         name = slash + 1;
     }
     return is_name(name, size);
+}
+
+size_t address_escape(char *to, size_t room, const char *text, bool slashes)
+{
+    size_t filled = 0;
+
+    for (; *text; text++) {
+        if (room < 4 || filled > room - 4)
+            return 0;
+        filled += put(to + filled, text,
+                      is_plain(*text) || (slashes && *text == '/'));
+    }
+    to[filled] = 0;
+    return filled;
 }
 
 /* Names are made of the URL's own, whose escapes are kept. */

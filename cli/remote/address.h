@@ -22,6 +22,13 @@ bool address_is_https(const char *url);
 /* NULL, or why the URL is not accepted. */
 const char *address_refused(const char *url);
 
+/* Whether two URLs have one scheme, host and port. */
+bool address_is_same_server(const char *a, const char *b);
+
+/* Writes a text with %XX for whatever is not plain, and for slashes unless they
+ * are kept.  The bytes that it takes; 0 if there is no room. */
+size_t address_escape(char *to, size_t room, const char *text, bool slashes);
+
 /* The bytes of a URL before its query and fragment, and before its fragment. */
 size_t address_path_size(const char *url);
 size_t address_size(const char *url);

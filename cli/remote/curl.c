@@ -26,22 +26,30 @@ enum {
     OPT_USERAGENT = 10018,
     OPT_HTTPHEADER = 10023,
     OPT_HEADERDATA = 10029,
-    OPT_XFERINFODATA = 10057,
+    OPT_PRIVATE = 10103,
     OPT_CAINFO = 10065,
     OPT_CAPATH = 10097,
     OPT_WRITEFUNCTION = 20011,
     OPT_HEADERFUNCTION = 20079,
-    OPT_XFERINFOFUNCTION = 20219,
     OPT_LOW_SPEED_LIMIT = 19,
     OPT_LOW_SPEED_TIME = 20,
-    OPT_NOPROGRESS = 43,
     OPT_CONNECTTIMEOUT = 78,
+    OPT_BUFFERSIZE = 98,
     OPT_NOSIGNAL = 99,
     OPT_TIMEOUT = 13,
     OPT_PROTOCOLS = 181,
     OPT_SUPPRESS_CONNECT_HEADERS = 265,
 
     INFO_REDIRECT_URL = 0x100000 + 31,
+    INFO_PRIVATE = 0x100000 + 21,
+
+    MULTI_MAXCONNECTS = 6,
+    MULTI_MAX_TOTAL_CONNECTIONS = 13,
+
+    MESSAGE_DONE = 1,
+    WAIT_POLLIN = 1,
+    WRITE_PAUSE = 0x10000001,
+    PAUSE_CONT = 0,
 
     PROTOCOLS_HTTP = 3 /* http and https */
 };
@@ -53,6 +61,24 @@ enum {
 
 /* Bytes of an answer that is not the file, to keep the connection. */
 #define OTHER_BODY_MAX ((uint64_t)64 * 1024)
+
+/* What is read of a connection at a time. */
+#define BUFFER_SIZE (128L * 1024)
+
+/* As its manual declares them. */
+struct curl_waitfd {
+    int fd;
+    short events, revents;
+};
+
+struct curl_message {
+    int what;
+    void *handle;
+    union {
+        void *other;
+        int code;
+    } result;
+};
 
 /* ---- loading ---- */
 
@@ -67,20 +93,28 @@ static bool find(const struct curl *curl, const char *name, void *place)
 }
 
 static bool find_all(struct curl *curl, int (**begin)(long flags),
-                     void *(**make)(void))
+                     void *(**make_multi)(void))
 {
     return find(curl, "curl_global_init", begin) &&
-           find(curl, "curl_easy_init", make) &&
+           find(curl, "curl_multi_init", make_multi) &&
+           find(curl, "curl_easy_init", &curl->make) &&
            find(curl, "curl_easy_setopt", &curl->set) &&
            find(curl, "curl_easy_getinfo", &curl->info) &&
-           find(curl, "curl_easy_perform", &curl->perform) &&
+           find(curl, "curl_easy_pause", &curl->pause) &&
            find(curl, "curl_easy_strerror", &curl->error_text) &&
+           find(curl, "curl_multi_setopt", &curl->set_multi) &&
+           find(curl, "curl_multi_add_handle", &curl->add) &&
+           find(curl, "curl_multi_remove_handle", &curl->remove) &&
+           find(curl, "curl_multi_perform", &curl->perform) &&
+           find(curl, "curl_multi_wait", &curl->wait) &&
+           find(curl, "curl_multi_info_read", &curl->next) &&
            find(curl, "curl_slist_append", &curl->append) &&
-           find(curl, "curl_slist_free_all", &curl->free_list);
+           find(curl, "curl_slist_free_all", &curl->free_list) &&
+           find(curl, "curl_getdate", &curl->date);
 }
 
 /* As the command curl has it. */
-static void set_certificates(struct curl *curl)
+static void set_certificates(struct curl *curl, void *handle)
 {
     const char *bundle = getenv("CURL_CA_BUNDLE");
     const char *folder = getenv("SSL_CERT_DIR");
@@ -88,16 +122,16 @@ static void set_certificates(struct curl *curl)
     if (!bundle || !*bundle) {
         bundle = getenv("SSL_CERT_FILE");
         if (folder && *folder)
-            curl->set(curl->handle, OPT_CAPATH, folder);
+            curl->set(handle, OPT_CAPATH, folder);
     }
     if (bundle && *bundle)
-        curl->set(curl->handle, OPT_CAINFO, bundle);
+        curl->set(handle, OPT_CAINFO, bundle);
 }
 
 bool curl_load(struct curl *curl)
 {
     int (*begin)(long flags);
-    void *(*make)(void);
+    void *(*make_multi)(void);
     const char *reason;
 
     *curl = (struct curl){ .library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) };
@@ -108,13 +142,16 @@ bool curl_load(struct curl *curl)
                  reason ? reason : "it cannot be loaded");
         return false;
     }
-    if (find_all(curl, &begin, &make) && begin(GLOBAL_DEFAULT) == CURL_DONE)
-        curl->handle = make();
-    if (!curl->handle) {
+    if (find_all(curl, &begin, &make_multi) &&
+        begin(GLOBAL_DEFAULT) == CURL_DONE)
+        curl->multi = make_multi();
+    if (!curl->multi) {
         snprintf(curl->why, sizeof(curl->why), LIBRARY " cannot be used");
         return false;
     }
-    set_certificates(curl);
+    curl->set_multi(curl->multi, MULTI_MAXCONNECTS, (long)CURL_CONNECTIONS);
+    curl->set_multi(curl->multi, MULTI_MAX_TOTAL_CONNECTIONS,
+                    (long)CURL_CONNECTIONS);
     return true;
 }
 
@@ -129,73 +166,52 @@ static size_t take_line(char *at, size_t one, size_t count, void *user)
 }
 
 /* An answer whose bytes are not the file's; some are read. */
-static bool skip(struct request *request)
+static size_t skip(struct request *request, size_t size)
 {
-    request->cut = request->body > OTHER_BODY_MAX;
-    return !request->cut;
+    request->other += size;
+    request->cut = request->other > OTHER_BODY_MAX;
+    return request->cut ? 0 : size;
 }
 
-static bool take_part(struct request *request, const char *at, size_t size)
+static const char *part_wrong(const struct request *request, size_t size)
 {
-    size_t room = (size_t)(request->last - request->first + 1);
+    const struct reply *reply = &request->reply;
+    const char *wrong = reply_range_wrong(reply, request->first, request->last);
 
-    request->wrong =
-        reply_range_wrong(&request->reply, request->first, request->last);
-    if (!request->wrong)
-        room = (size_t)(request->reply.last - request->first + 1);
-    if (!request->wrong && size > room - request->got)
-        request->wrong = "it has more bytes than its range";
-    if (request->wrong)
-        return false;
-    memcpy(request->into + request->got, at, size);
-    request->got += size;
-    return true;
-}
-
-static bool take_whole(struct request *request, const char *at, size_t size)
-{
-    size_t room = (size_t)(request->last - request->first + 1) - request->got;
-
-    request->cut = size > room;
-    if (size > room)
-        size = room;
-    memcpy(request->into + request->got, at, size);
-    request->got += size;
-    return !request->cut;
+    if (wrong)
+        return wrong;
+    return size > reply->last - request->first + 1 - request->got
+               ? "it has more bytes than its range"
+               : NULL;
 }
 
 static size_t take_body(char *at, size_t one, size_t count, void *user)
 {
     struct request *request = user;
-    bool taken;
 
     (void)one; /* always 1 */
-    request->body += count;
+    if (!request->paused)
+        *request->body += count;
+    request->paused = false;
+    if (request->reply.status != 206 &&
+        !(request->reply.status == 200 && request->whole))
+        return skip(request, count);
     if (request->reply.status == 206)
-        taken = take_part(request, at, count);
-    else if (request->reply.status == 200 && request->whole)
-        taken = take_whole(request, at, count);
-    else
-        taken = skip(request);
-    return taken ? count : 0;
+        request->wrong = part_wrong(request, count);
+    if (!request->wrong && request->got == 0)
+        request->wrong = request->accept(request->user);
+    if (request->wrong)
+        return 0;
+    request->paused = !request->take(request->user, (const uint8_t *)at, count);
+    if (request->paused)
+        return WRITE_PAUSE;
+    request->got += count;
+    return count;
 }
 
-static int ask_is_over(void *user, int64_t down_all, int64_t down,
-                       int64_t up_all, int64_t up)
+static void set_all(struct curl *curl, struct request *request)
 {
-    bool (*is_over)(void);
-
-    (void)down_all;
-    (void)down;
-    (void)up_all;
-    (void)up;
-    memcpy(&is_over, user, sizeof(is_over));
-    return is_over();
-}
-
-static void set_all(struct curl *curl, struct request *request, void *is_over)
-{
-    void *handle = curl->handle;
+    void *handle = request->handle;
     uint64_t seconds = (request->last - request->first) / SPEED_WHOLE;
 
     curl->set(handle, OPT_NOSIGNAL, 1L);
@@ -207,9 +223,8 @@ static void set_all(struct curl *curl, struct request *request, void *is_over)
     curl->set(handle, OPT_HEADERDATA, request);
     curl->set(handle, OPT_WRITEFUNCTION, take_body);
     curl->set(handle, OPT_WRITEDATA, request);
-    curl->set(handle, OPT_XFERINFOFUNCTION, ask_is_over);
-    curl->set(handle, OPT_XFERINFODATA, is_over);
-    curl->set(handle, OPT_NOPROGRESS, 0L);
+    curl->set(handle, OPT_PRIVATE, request);
+    curl->set(handle, OPT_BUFFERSIZE, BUFFER_SIZE);
     curl->set(handle, OPT_CONNECTTIMEOUT, request->patience);
     curl->set(handle, OPT_LOW_SPEED_LIMIT, (long)SPEED_LEAST);
     curl->set(handle, OPT_LOW_SPEED_TIME, request->patience);
@@ -227,46 +242,124 @@ static bool add(struct curl *curl, void **list, const char *line)
     return longer != NULL;
 }
 
-void curl_get(struct curl *curl, struct request *request, bool (*is_over)(void))
+/* The lines of the request's header that are not libcurl's own. */
+static bool add_lines(struct curl *curl, struct request *request)
 {
-    char range[64], if_range[300];
-    void *lines = NULL;
-    bool added = add(curl, &lines, "Accept-Encoding: identity");
+    char line[600];
+    bool added = add(curl, &request->lines, "Accept-Encoding: identity");
 
-    request->reply = (struct reply){ 0 };
-    request->got = 0;
-    request->cut = false;
-    request->wrong = NULL;
-    request->body = 0;
-    request->error[0] = 0;
-    snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, request->first,
-             request->last);
-    snprintf(if_range, sizeof(if_range), "If-Range: %s",
-             request->if_range ? request->if_range : "");
-    if (request->if_range)
-        added = added && add(curl, &lines, if_range);
-    set_all(curl, request, &is_over);
-    if (!added || curl->set(curl->handle, OPT_URL, request->url) != CURL_DONE ||
-        curl->set(curl->handle, OPT_RANGE, range) != CURL_DONE ||
-        curl->set(curl->handle, OPT_HTTPHEADER, lines) != CURL_DONE)
-        request->code = CURL_NO_MEMORY;
-    else
-        request->code = curl->perform(curl->handle);
-    curl->set(curl->handle, OPT_HTTPHEADER, NULL);
-    curl->set(curl->handle, OPT_ERRORBUFFER, NULL);
-    curl->free_list(lines);
-    if (request->code == CURL_CUT && !request->wrong)
-        request->wrong = request->reply.wrong;
-    if (request->code != CURL_DONE && !*request->error)
-        snprintf(request->error, sizeof(request->error), "%s",
-                 curl->error_text(request->code));
+    if (request->if_range) {
+        snprintf(line, sizeof(line), "If-Range: %s", request->if_range);
+        added = added && add(curl, &request->lines, line);
+    }
+    if (request->token) {
+        snprintf(line, sizeof(line), "Authorization: Bearer %s",
+                 request->token);
+        added = added && add(curl, &request->lines, line);
+    }
+    return added;
 }
 
-const char *curl_redirect(struct curl *curl)
+static bool prepare(struct curl *curl, struct request *request)
+{
+    char range[64];
+
+    if (!request->handle) {
+        request->handle = curl->make();
+        if (!request->handle)
+            return false;
+        set_certificates(curl, request->handle);
+    }
+    snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, request->first,
+             request->last);
+    set_all(curl, request);
+    return add_lines(curl, request) &&
+           curl->set(request->handle, OPT_URL, request->url) == CURL_DONE &&
+           curl->set(request->handle, OPT_RANGE,
+                     request->document ? NULL : range) == CURL_DONE &&
+           curl->set(request->handle, OPT_HTTPHEADER, request->lines) ==
+               CURL_DONE;
+}
+
+static void end(struct curl *curl, struct request *request, int code)
+{
+    if (request->runs)
+        curl->remove(curl->multi, request->handle);
+    if (request->handle) {
+        curl->set(request->handle, OPT_HTTPHEADER, NULL);
+        curl->set(request->handle, OPT_ERRORBUFFER, NULL);
+    }
+    curl->free_list(request->lines);
+    request->lines = NULL;
+    request->runs = request->paused = false;
+    request->code = code;
+    if (code == CURL_CUT && !request->wrong)
+        request->wrong = request->reply.wrong;
+    if (code != CURL_DONE && !*request->error)
+        snprintf(request->error, sizeof(request->error), "%s",
+                 curl->error_text(code));
+}
+
+void curl_begin(struct curl *curl, struct request *request)
+{
+    request->reply = (struct reply){ 0 };
+    request->got = request->other = 0;
+    request->cut = request->paused = false;
+    request->wrong = NULL;
+    request->error[0] = 0;
+    request->code = CURL_DONE;
+    request->runs =
+        prepare(curl, request) && curl->add(curl->multi, request->handle) == 0;
+    if (!request->runs)
+        end(curl, request, CURL_NO_MEMORY);
+}
+
+struct request *curl_work(struct curl *curl)
+{
+    struct curl_message *message;
+    char *user = NULL;
+    struct request *request;
+    int count;
+
+    curl->perform(curl->multi, &count);
+    do
+        message = curl->next(curl->multi, &count);
+    while (message && message->what != MESSAGE_DONE);
+    if (!message)
+        return NULL;
+    count = message->result.code;
+    curl->info(message->handle, INFO_PRIVATE, &user);
+    request = (struct request *)(void *)user;
+    end(curl, request, count);
+    return request;
+}
+
+bool curl_wait(struct curl *curl, int other, int millis)
+{
+    struct curl_waitfd waits = { .fd = other, .events = WAIT_POLLIN };
+    int count;
+
+    curl->wait(curl->multi, &waits, 1, millis, &count);
+    return waits.revents != 0;
+}
+
+/* libcurl calls take_body at once, and reads on later. */
+void curl_go_on(struct curl *curl, struct request *request)
+{
+    curl->pause(request->handle, PAUSE_CONT);
+}
+
+void curl_cut(struct curl *curl, struct request *request)
+{
+    if (request->runs)
+        end(curl, request, CURL_CUT);
+}
+
+const char *curl_redirect(struct curl *curl, const struct request *request)
 {
     const char *url = NULL;
 
-    if (curl->info(curl->handle, INFO_REDIRECT_URL, &url) != CURL_DONE)
+    if (curl->info(request->handle, INFO_REDIRECT_URL, &url) != CURL_DONE)
         return NULL;
     return url;
 }

@@ -1,41 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * fetch.c - blocks of a file on a server, which stays the same file
+ * fetch.c - parts of a file on a server, which stays the same file
  *
- * What a server says is compared with what was asked, and with what it said
- * before: size, ETag and Last-Modified.  A file that changes is an error; two
- * versions of it are never mixed.
+ * All requests run in one thread.  One that has ended is judged (judge.c), and
+ * then sent to where it was redirected, or again later, or it is done.
  */
 #include "cli/remote/fetch.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/malloc_count.h"
+#include "cli/remote/hub_site.h"
+#include "cli/remote/judge.h"
 
-#define RETRIES        3
-#define REDIRECTS_MAX  10
-#define RETRY_WAIT_MAX 30 /* seconds */
+#define RETRIES       3
+#define REDIRECTS_MAX 10
 
 /* The pause before the first retry; then twice as long each time.  It is
  * shorter where the server may not be silent for long. */
 #define PAUSE_MILLIS 500
 
-enum outcome {
-    DONE,
-    AGAIN, /* may work later */
-    FAILED
-};
-
-struct attempt {
-    struct fetcher *fetcher;
-    struct remote_file *file;
-    struct request request;
-    int reason; /* errno of a failure */
-};
+/* After so many bytes without an error, retries are counted from 0 again. */
+#define PROGRESS ((uint64_t)1024 * 1024)
 
 char *fetch_text(struct mf_env *env, const char *text)
 {
@@ -45,170 +35,6 @@ char *fetch_text(struct mf_env *env, const char *text)
     if (copy)
         memcpy(copy, text, size);
     return copy;
-}
-
-__attribute__((format(printf, 4, 5))) static enum outcome
-fail(struct attempt *attempt, enum outcome outcome, int reason,
-     const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(attempt->fetcher->why, sizeof(attempt->fetcher->why), format,
-              arguments);
-    va_end(arguments);
-    attempt->reason = reason;
-    return outcome;
-}
-
-static enum outcome no_memory(struct attempt *attempt)
-{
-    return fail(attempt, FAILED, ENOMEM, "the network's process has no memory");
-}
-
-/* ---- what an answer means ---- */
-
-static enum outcome wrong(struct attempt *attempt, const char *what)
-{
-    return fail(attempt, FAILED, EIO, "the server's answer is wrong: %s", what);
-}
-
-static enum outcome changed(struct attempt *attempt)
-{
-    return fail(attempt, FAILED, EIO,
-                "the file on the server has changed while it was read");
-}
-
-/* Keeps what tells this version of the file from others, or compares it. */
-static bool is_same(struct remote_file *file, const struct reply *reply,
-                    uint64_t size)
-{
-    if (file->known)
-        return file->size == size && strcmp(file->etag, reply->etag) == 0 &&
-               strcmp(file->modified, reply->modified) == 0;
-    file->known = true;
-    file->size = size;
-    memcpy(file->etag, reply->etag, sizeof(file->etag));
-    memcpy(file->modified, reply->modified, sizeof(file->modified));
-    return true;
-}
-
-static enum outcome judge_part(struct attempt *attempt)
-{
-    const struct request *request = &attempt->request;
-    struct remote_file *file = attempt->file;
-    const char *what =
-        reply_range_wrong(&request->reply, request->first, request->last);
-
-    if (what)
-        return wrong(attempt, what);
-    if (file->known && request->reply.total != file->size)
-        return changed(attempt);
-    if (request->code != CURL_DONE ||
-        request->got != request->reply.last - request->first + 1)
-        return fail(attempt, AGAIN, EIO,
-                    "the server's answer ended early: %zu of %" PRIu64 " bytes",
-                    request->got, request->reply.last - request->first + 1);
-    if (!file->known)
-        file->ranges = true;
-    return is_same(file, &request->reply, request->reply.total)
-               ? DONE
-               : changed(attempt);
-}
-
-static enum outcome judge_whole(struct attempt *attempt)
-{
-    const struct request *request = &attempt->request;
-    const struct reply *reply = &request->reply;
-    struct remote_file *file = attempt->file;
-
-    if (!request->whole)
-        return changed(attempt); /* so says If-Range */
-    if (!reply->has_length && request->cut)
-        return fail(attempt, FAILED, EIO,
-                    "the server sends no ranges, and not the file's size");
-    return is_same(file, reply,
-                   reply->has_length ? reply->length : request->got)
-               ? DONE
-               : changed(attempt);
-}
-
-/* Only a file without bytes has no first one. */
-static enum outcome judge_outside(struct attempt *attempt)
-{
-    const struct reply *reply = &attempt->request.reply;
-
-    if (attempt->file->known)
-        return changed(attempt);
-    if (!reply->has_range || reply->has_bytes || reply->total != 0)
-        return wrong(attempt, "status 416 for the first bytes of a file");
-    attempt->file->ranges = true;
-    attempt->request.got = 0;
-    return is_same(attempt->file, reply, 0) ? DONE : changed(attempt);
-}
-
-static enum outcome judge_status(struct attempt *attempt)
-{
-    const struct reply *reply = &attempt->request.reply;
-
-    switch (reply->status) {
-    case 404:
-    case 410:
-        return fail(attempt, FAILED, ENOENT, "the server answers %u",
-                    reply->status);
-    case 401:
-    case 403:
-    case 407:
-        return fail(attempt, FAILED, EACCES, "the server answers %u",
-                    reply->status);
-    case 408:
-    case 425:
-    case 429:
-    case 500:
-    case 502:
-    case 503:
-    case 504:
-        if (reply->has_wait && reply->wait > RETRY_WAIT_MAX)
-            return fail(attempt, FAILED, EIO,
-                        "the server answers %u, and to ask again in %" PRIu64
-                        " seconds",
-                        reply->status, reply->wait);
-        return fail(attempt, AGAIN, EIO, "the server answers %u",
-                    reply->status);
-    case 416:
-        return judge_outside(attempt);
-    default:
-        return fail(attempt, FAILED, EIO, "the server answers %u",
-                    reply->status);
-    }
-}
-
-static bool may_pass(int code)
-{
-    return code == CURL_NO_PROXY || code == CURL_NO_HOST ||
-           code == CURL_NO_CONNECTION || code == CURL_HTTP2 ||
-           code == CURL_PARTIAL || code == CURL_TIMEOUT || code == CURL_TLS ||
-           code == CURL_NOTHING || code == CURL_SEND || code == CURL_RECEIVE ||
-           code == CURL_HTTP2_STREAM;
-}
-
-static enum outcome judge(struct attempt *attempt)
-{
-    const struct request *request = &attempt->request;
-
-    if (request->code == CURL_NO_MEMORY ||
-        (request->code != CURL_DONE && process_heap_refused()))
-        return no_memory(attempt);
-    if (request->wrong)
-        return wrong(attempt, request->wrong);
-    if (request->code != CURL_DONE && !request->cut)
-        return fail(attempt, may_pass(request->code) ? AGAIN : FAILED, EIO,
-                    "%s", request->error);
-    if (request->reply.status == 206)
-        return judge_part(attempt);
-    if (request->reply.status == 200)
-        return judge_whole(attempt);
-    return judge_status(attempt);
 }
 
 /* ---- redirects ---- */
@@ -223,82 +49,35 @@ static bool is_redirect(const struct request *request)
 }
 
 /* The next address of the request; NULL, or why it is refused. */
-static const char *redirect(struct attempt *attempt)
+static const char *redirect(struct fetch *fetch)
 {
-    struct fetcher *fetcher = attempt->fetcher;
-    const char *next = curl_redirect(&fetcher->curl);
+    const char *next = curl_redirect(&fetch->fetcher->curl, &fetch->request);
 
-    if (!next || strlen(next) >= sizeof(fetcher->address.at))
+    if (!next || strlen(next) >= sizeof(fetch->address.at))
         return "it redirects to no address, or to a very long one";
     if (!address_is_url(next))
         return "it redirects to another protocol than HTTP";
-    if (address_is_https(fetcher->address.at) && !address_is_https(next))
+    if (address_is_https(fetch->address.at) && !address_is_https(next))
         return "it redirects from https to http";
-    strcpy(fetcher->address.at, next);
+    strcpy(fetch->address.at, next);
     return NULL;
 }
 
-static void send_request(struct attempt *attempt)
+/* ---- a fetch ---- */
+
+/* Leaves out what an answer from the beginning repeats. */
+static bool take_bytes(void *user, const uint8_t *bytes, size_t size)
 {
-    struct fetcher *fetcher = attempt->fetcher;
+    struct fetch *fetch = user;
+    size_t skip = fetch->skip < size ? (size_t)fetch->skip : size;
 
-    attempt->request.url = fetcher->address.at;
-    fetcher->cost.requests++;
-    curl_get(&fetcher->curl, &attempt->request, fetcher->is_over);
-    fetcher->cost.bytes += attempt->request.body;
+    fetch->fetcher->news = true;
+    if (size > skip && !fetch->take(fetch->user, bytes + skip, size - skip))
+        return false;
+    fetch->skip -= skip;
+    fetch->next += size - skip;
+    return true;
 }
-
-/* The address that has answered is asked from now on. */
-static bool keep_address(struct attempt *attempt)
-{
-    struct remote_file *file = attempt->file;
-    const char *at = attempt->fetcher->address.at;
-    struct mf_env *env = attempt->fetcher->env;
-
-    if (strcmp(file->at ? file->at : file->url, at) == 0)
-        return true;
-    if (file->at)
-        mf_env_resize(env, file->at, strlen(file->at) + 1, 0);
-    file->at = fetch_text(env, at);
-    return file->at != NULL;
-}
-
-/* An address that was redirected to may be valid for some time only. */
-static enum outcome judge_address(struct attempt *attempt, enum outcome outcome)
-{
-    struct remote_file *file = attempt->file;
-    unsigned status = attempt->request.reply.status;
-
-    if (outcome == DONE)
-        return keep_address(attempt) ? DONE : no_memory(attempt);
-    if (outcome == AGAIN || !file->at ||
-        (status != 401 && status != 403 && status != 404 && status != 410))
-        return outcome;
-    mf_env_resize(attempt->fetcher->env, file->at, strlen(file->at) + 1, 0);
-    file->at = NULL;
-    return AGAIN;
-}
-
-static enum outcome try_once(struct attempt *attempt)
-{
-    struct fetcher *fetcher = attempt->fetcher;
-    struct remote_file *file = attempt->file;
-    const char *refused;
-
-    strcpy(fetcher->address.at, file->at ? file->at : file->url);
-    for (unsigned hops = 0;; hops++) {
-        send_request(attempt);
-        if (!is_redirect(&attempt->request))
-            break;
-        refused = hops == REDIRECTS_MAX ? "it redirects more than 10 times"
-                                        : redirect(attempt);
-        if (refused)
-            return wrong(attempt, refused);
-    }
-    return judge_address(attempt, judge(attempt));
-}
-
-/* ---- a block ---- */
 
 /* If-Range takes a strong ETag, or else a date. */
 static const char *version_of(const struct remote_file *file)
@@ -310,46 +89,246 @@ static const char *version_of(const struct remote_file *file)
     return !*file->etag && *file->modified ? file->modified : NULL;
 }
 
-static void pause_before(const struct attempt *attempt, unsigned retry)
+static uint64_t now(void)
 {
-    const struct reply *reply = &attempt->request.reply;
-    unsigned millis = (unsigned)PAUSE_MILLIS << retry;
+    struct timespec time = { 0 };
 
-    if (attempt->fetcher->patience < FETCH_PATIENCE)
-        millis = millis / FETCH_PATIENCE * (unsigned)attempt->fetcher->patience;
-
-    if (reply->has_wait && reply->wait * 1000 > millis)
-        millis = (unsigned)reply->wait * 1000;
-    attempt->fetcher->pause(millis);
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
-int fetch_block(struct fetcher *fetcher, struct remote_file *file,
-                uint64_t offset, uint8_t *into, size_t room, size_t *got)
+static uint64_t pause_before(const struct fetch *fetch)
 {
-    struct attempt attempt = {
-        .fetcher = fetcher,
-        .file = file,
-        .request = { .first = offset,
-                     .last = offset + room - 1,
-                     .if_range = version_of(file),
-                     .whole = offset == 0 && !file->ranges,
-                     .into = into,
-                     .patience = fetcher->patience },
-    };
-    enum outcome outcome;
+    const struct reply *reply = &fetch->request.reply;
+    uint64_t millis = (uint64_t)PAUSE_MILLIS << fetch->retry;
+
+    if (fetch->fetcher->patience < FETCH_PATIENCE)
+        millis = millis * (uint64_t)fetch->fetcher->patience / FETCH_PATIENCE;
+    return reply->has_wait && reply->wait * 1000 > millis ? reply->wait * 1000
+                                                          : millis;
+}
+
+static void send_request(struct fetch *fetch)
+{
+    struct fetcher *fetcher = fetch->fetcher;
+    struct remote_file *file = fetch->file;
+    struct request *request = &fetch->request;
+
+    request->url = fetch->address.at;
+    request->first = file->known && !file->ranges ? 0 : fetch->next;
+    request->last = fetch->last;
+    request->if_range = version_of(file);
+    request->whole = request->first == 0 && !file->ranges;
+    request->document = file->whole;
+    request->token = judge_is_at_hub(fetch) && *fetcher->hub->token
+                         ? fetcher->hub->token
+                         : NULL;
+    request->patience = fetcher->patience;
+    request->accept = judge_beginning;
+    request->take = take_bytes;
+    request->user = fetch;
+    request->body = &fetcher->cost.bytes;
+    fetch->state = FETCH_RUNS;
+    fetcher->cost.requests++;
+    curl_begin(&fetcher->curl, request);
+}
+
+static void begin_attempt(struct fetch *fetch)
+{
+    const struct remote_file *file = fetch->file;
+
+    strcpy(fetch->address.at, file->at ? file->at : file->url);
+    fetch->direct = file->at != NULL;
+    fetch->hops = 0;
+    send_request(fetch);
+}
+
+static void end_attempt(struct fetch *fetch, enum outcome outcome)
+{
+    if (fetch->next - fetch->failed_at >= PROGRESS)
+        fetch->retry = 0;
+    fetch->failed_at = fetch->next;
+    if (outcome == AGAIN && fetch->retry < RETRIES) {
+        fetch->again = now() + pause_before(fetch);
+        fetch->retry++;
+        fetch->state = FETCH_WAITS;
+        return;
+    }
+    fetch->state = outcome == DONE ? FETCH_DONE : FETCH_FAILED;
+}
+
+/* The request has ended. */
+static void go_on(struct fetch *fetch)
+{
+    const char *refused;
+
+    if (!is_redirect(&fetch->request)) {
+        end_attempt(fetch, judge_end(fetch));
+        return;
+    }
+    refused = fetch->hops++ == REDIRECTS_MAX ? "it redirects more than 10 times"
+                                             : redirect(fetch);
+    if (refused)
+        end_attempt(fetch, judge_wrong(fetch, refused));
+    else
+        send_request(fetch);
+}
+
+static struct fetch *unused(struct fetcher *fetcher)
+{
+    for (size_t i = 0; i < CURL_CONNECTIONS; i++)
+        if (fetcher->fetch[i].state == FETCH_UNUSED)
+            return &fetcher->fetch[i];
+    return NULL;
+}
+
+static enum outcome no_curl(struct fetch *fetch)
+{
+    snprintf(fetch->why, sizeof(fetch->why), "%s", fetch->fetcher->curl.why);
+    fetch->reason = process_heap_refused() ? ENOMEM : EIO;
+    return FAILED;
+}
+
+struct fetch *fetch_begin(
+    struct fetcher *fetcher, struct remote_file *file, struct mf_span span,
+    bool (*take)(void *user, const uint8_t *bytes, size_t size), void *user)
+{
+    struct fetch *fetch = unused(fetcher);
+
+    if (!fetch)
+        return NULL;
+    fetch->fetcher = fetcher;
+    fetch->file = file;
+    fetch->next = fetch->failed_at = span.offset;
+    fetch->last = span.offset + span.size - 1;
+    fetch->take = take;
+    fetch->user = user;
+    fetch->retry = 0;
+    fetch->changed = false;
+    fetch->why[0] = 0;
+    if (*fetcher->curl.why)
+        end_attempt(fetch, no_curl(fetch));
+    else
+        begin_attempt(fetch);
+    return fetch;
+}
+
+bool fetch_runs(const struct fetch *fetch)
+{
+    return fetch->state == FETCH_RUNS || fetch->state == FETCH_WAITS;
+}
+
+bool fetch_is_full(const struct fetch *fetch)
+{
+    return fetch->state == FETCH_RUNS && fetch->request.paused;
+}
+
+void fetch_go_on(struct fetch *fetch)
+{
+    curl_go_on(&fetch->fetcher->curl, &fetch->request);
+}
+
+void fetch_end(struct fetch *fetch)
+{
+    curl_cut(&fetch->fetcher->curl, &fetch->request);
+    fetch->state = FETCH_UNUSED;
+}
+
+/* Sends what has waited long enough; milliseconds until the next. */
+static int send_again(struct fetcher *fetcher)
+{
+    uint64_t time = now(), wait = 1000;
+
+    for (size_t i = 0; i < CURL_CONNECTIONS; i++) {
+        struct fetch *fetch = &fetcher->fetch[i];
+
+        if (fetch->state != FETCH_WAITS)
+            continue;
+        if (fetch->again <= time) {
+            fetcher->cost.retries++;
+            begin_attempt(fetch);
+            wait = 0;
+        } else if (fetch->again - time < wait) {
+            wait = fetch->again - time;
+        }
+    }
+    return (int)wait;
+}
+
+/* One whose request never began has no other end. */
+static bool end_unsent(struct fetcher *fetcher)
+{
+    bool ended = false;
+
+    for (size_t i = 0; i < CURL_CONNECTIONS; i++) {
+        struct fetch *fetch = &fetcher->fetch[i];
+
+        if (fetch->state == FETCH_RUNS && !fetch->request.runs) {
+            go_on(fetch);
+            ended = true;
+        }
+    }
+    return ended;
+}
+
+bool fetch_work(struct fetcher *fetcher, int other)
+{
+    struct pollfd alone = { .fd = other, .events = POLLIN };
+    int wait = send_again(fetcher);
+    struct request *ended;
+
+    if (*fetcher->curl.why)
+        return poll(&alone, 1, -1) != 0;
+    while ((ended = curl_work(&fetcher->curl)) != NULL) {
+        go_on(ended->user);
+        fetcher->news = true;
+    }
+    if (end_unsent(fetcher) || fetcher->news)
+        wait = 0; /* there is something to look at */
+    fetcher->news = false;
+    return curl_wait(&fetcher->curl, other, wait);
+}
+
+void fetch_wait(struct fetcher *fetcher)
+{
+    if (fetch_work(fetcher, fetcher->other))
+        fetcher->over();
+}
+
+struct document {
+    uint8_t *into;
+    size_t room, got;
+};
+
+static bool take_document(void *user, const uint8_t *bytes, size_t size)
+{
+    struct document *document = user;
+
+    if (size > document->room - document->got)
+        return false;
+    memcpy(document->into + document->got, bytes, size);
+    document->got += size;
+    return true;
+}
+
+int fetch_document(struct fetcher *fetcher, struct remote_file *file,
+                   uint8_t *into, size_t room, size_t *got)
+{
+    struct document document = { .into = into, .room = room };
+    struct fetch *fetch = fetch_begin(
+        fetcher, file, (struct mf_span){ 0, room }, take_document, &document);
+    int reason;
 
     fetcher->why[0] = 0;
-    if (*fetcher->curl.why) {
-        snprintf(fetcher->why, sizeof(fetcher->why), "%s", fetcher->curl.why);
-        return process_heap_refused() ? ENOMEM : EIO;
-    }
-    for (unsigned retry = 0;; retry++) {
-        outcome = try_once(&attempt);
-        if (outcome != AGAIN || retry == RETRIES)
-            break;
-        pause_before(&attempt, retry);
-        fetcher->cost.retries++;
-    }
-    *got = attempt.request.got;
-    return outcome == DONE ? 0 : attempt.reason;
+    if (!fetch)
+        return EAGAIN;
+    while (fetch_runs(fetch) && !fetch_is_full(fetch))
+        fetch_wait(fetcher);
+    reason = fetch->state == FETCH_FAILED ? fetch->reason : 0;
+    memcpy(fetcher->why, fetch->why, sizeof(fetcher->why));
+    memcpy(fetcher->next, fetch->request.reply.next, sizeof(fetcher->next));
+    fetcher->next_is_wrong = fetch->request.reply.next_is_wrong;
+    fetch_end(fetch);
+    *got = document.got;
+    return reason;
 }

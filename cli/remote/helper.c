@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include "cli/malloc_count.h"
 #include "cli/remote/windows.h"
 #include "cli/room.h"
+#include "lib/program.h"
 
 /* More names than a model has files; each is kept until the end. */
 #define FILES_MAX 4096
@@ -36,8 +36,7 @@
 
 struct serving {
     int fd;
-    const char *const *url;
-    size_t url_count;
+    const struct helper_work *work;
     struct fetcher fetcher;
     struct windows windows;
     struct remote_file *file[FILES_MAX];
@@ -49,19 +48,9 @@ static struct serving *serving; /* in this process alone */
 /* ---- the end ---- */
 
 /* The program sends nothing while it waits, so any news is that it ended. */
-static bool is_over(void)
+static void over(void)
 {
-    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
-
-    return poll(&other, 1, 0) != 0;
-}
-
-static void pause_for(unsigned millis)
-{
-    struct pollfd other = { .fd = serving->fd, .events = POLLIN };
-
-    if (poll(&other, 1, (int)millis) != 0)
-        _exit(EXIT_DONE);
+    _exit(EXIT_DONE);
 }
 
 static void end_with(pid_t parent)
@@ -171,15 +160,36 @@ static void refuse(int reason, const char *why)
 
 /* ---- files ---- */
 
-static struct remote_file *find_file(const char *url, uint32_t *number)
+enum kind { PLAIN, OF_HUB, LIST_OF_HUB };
+
+static struct remote_file *find_file(const char *url, enum kind kind,
+                                     uint32_t *number)
 {
-    for (*number = 0; *number < serving->file_count; ++*number)
-        if (strcmp(serving->file[*number]->url, url) == 0)
-            return serving->file[*number];
+    for (*number = 0; *number < serving->file_count; ++*number) {
+        struct remote_file *file = serving->file[*number];
+
+        if (file->hub == (kind != PLAIN) && strcmp(file->url, url) == 0)
+            return file;
+    }
     return NULL;
 }
 
-static struct remote_file *add_file(const char *url)
+static void open_file(struct remote_file *file, bool named)
+{
+    const char *why = serving->fetcher.why;
+
+    if (file->whole) {
+        file->reason = hub_fetch(&serving->fetcher, file);
+    } else {
+        file->reason =
+            windows_open(&serving->windows, file,
+                         windows_first(&serving->windows, file->url, named));
+        why = serving->windows.why;
+    }
+    memcpy(file->why, why, sizeof(file->why));
+}
+
+static struct remote_file *add_file(const char *url, enum kind kind, bool named)
 {
     struct mf_env *env = serving->fetcher.env;
     struct remote_file *file = serving->file_count < FILES_MAX
@@ -188,31 +198,52 @@ static struct remote_file *add_file(const char *url)
 
     if (!file)
         return NULL;
-    *file = (struct remote_file){ .url = fetch_text(env, url) };
+    *file = (struct remote_file){ .url = fetch_text(env, url),
+                                  .hub = kind != PLAIN,
+                                  .whole = kind == LIST_OF_HUB };
     if (!file->url) {
         mf_env_resize(env, file, sizeof(*file), 0);
         return NULL;
     }
     serving->file[serving->file_count++] = file;
-    file->reason = windows_open(&serving->windows, file);
-    memcpy(file->why, serving->fetcher.why, sizeof(file->why));
+    open_file(file, named);
     return file;
 }
 
+/* What tells this version of the file from others; of a server that says
+ * nothing, 0. */
+static void version_of(const struct remote_file *file, uint64_t out[2])
+{
+    struct mf_sha256 sha;
+    uint8_t digest[32];
+
+    if (!*file->etag && !*file->modified)
+        return;
+    mf_sha256_begin(&sha);
+    mf_sha256_add(&sha, file->etag, strlen(file->etag) + 1);
+    mf_sha256_add(&sha, file->modified, strlen(file->modified) + 1);
+    mf_sha256_add(&sha, &file->size, sizeof(file->size));
+    mf_sha256_end(&sha, digest);
+    memcpy(out, digest, 2 * sizeof(*out));
+}
+
 /* A file that was opened before is not asked for again, there or not. */
-static void open_url(const char *url)
+static void open_url(const char *url, enum kind kind, bool named)
 {
     struct wire_answer opened = { 0 };
-    const struct remote_file *file = find_file(url, &opened.file);
+    struct remote_file *file = find_file(url, kind, &opened.file);
 
     if (!file)
-        file = add_file(url);
+        file = add_file(url, kind, named);
+    else if (file->whole && !file->document && file->reason == 0)
+        open_file(file, named);
     if (!file) {
         refuse(ENOMEM, "the network's process has no memory");
         return;
     }
     opened.reason = file->reason;
     opened.total = file->size;
+    version_of(file, opened.version);
     opened.size = file->reason != 0 ? strlen(file->why) : 0;
     answer(&opened, file->why);
 }
@@ -221,11 +252,11 @@ static void open_named(const struct wire_ask *ask)
 {
     struct address address = { "" };
 
-    if (ask->file >= serving->url_count)
+    if (ask->file >= serving->work->url_count)
         _exit(EXIT_DONE);
-    memcpy(address.at, serving->url[ask->file],
-           address_size(serving->url[ask->file]));
-    open_url(address.at);
+    memcpy(address.at, serving->work->url[ask->file],
+           address_size(serving->work->url[ask->file]));
+    open_url(address.at, PLAIN, true);
 }
 
 static const char *url_of(uint32_t number)
@@ -235,18 +266,60 @@ static const char *url_of(uint32_t number)
     return serving->file[number]->url;
 }
 
+struct name {
+    char at[WIRE_NAME_MAX + 1];
+};
+
+static void take_name(const struct wire_ask *ask, struct name *name)
+{
+    if (ask->size > WIRE_NAME_MAX ||
+        !wire_read(serving->fd, name->at, (size_t)ask->size, NULL))
+        _exit(EXIT_DONE);
+    name->at[ask->size] = 0;
+}
+
 static void open_beside(const struct wire_ask *ask)
 {
-    char name[WIRE_NAME_MAX];
+    const char *url = url_of(ask->file);
+    struct name name;
     struct address address;
 
-    if (ask->size > sizeof(name) ||
-        !wire_read(serving->fd, name, (size_t)ask->size, NULL))
-        _exit(EXIT_DONE);
-    if (address_beside(url_of(ask->file), name, (size_t)ask->size, &address))
-        open_url(address.at);
+    take_name(ask, &name);
+    if (!serving->file[ask->file]->hub &&
+        address_beside(url, name.at, (size_t)ask->size, &address))
+        open_url(address.at, PLAIN, false);
     else
         refuse(ENOENT, "no file on a server has that name");
+}
+
+static void open_of_hub(const struct wire_ask *ask)
+{
+    struct name name;
+    struct address address;
+
+    take_name(ask, &name);
+    if (strlen(name.at) == ask->size &&
+        hub_address(&serving->work->hub, ask, name.at, &address))
+        open_url(address.at, ask->op == WIRE_FILE ? OF_HUB : LIST_OF_HUB,
+                 false);
+    else
+        refuse(ENOENT, "no file of the Hub has that name");
+}
+
+/* The page before is not needed any more. */
+static void open_next(const struct wire_ask *ask)
+{
+    struct address address;
+    int reason;
+
+    url_of(ask->file);
+    reason = hub_next(&serving->fetcher, serving->file[ask->file], &address);
+    if (reason != 0) {
+        refuse(reason, reason == ENODATA ? "" : serving->fetcher.why);
+        return;
+    }
+    hub_forget(&serving->fetcher, serving->file[ask->file]);
+    open_url(address.at, LIST_OF_HUB, false);
 }
 
 /* ---- reading ---- */
@@ -256,7 +329,7 @@ static void read_file(const struct wire_ask *ask)
     struct wire_answer part = { 0 };
     const uint8_t *bytes = NULL;
     struct remote_file *file;
-    size_t count = 0;
+    size_t count = (size_t)ask->size;
 
     url_of(ask->file);
     file = serving->file[ask->file];
@@ -265,23 +338,46 @@ static void read_file(const struct wire_ask *ask)
         return;
     }
     if (ask->offset >= file->size || ask->size == 0 ||
-        ask->size > WIRE_READ_MAX)
+        ask->size > WIRE_READ_MAX || (file->whole && !file->document))
         _exit(EXIT_DONE);
-    part.reason =
-        windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    if (file->whole) {
+        bytes = file->document + ask->offset;
+        if (count > file->size - ask->offset)
+            count = (size_t)(file->size - ask->offset);
+    } else {
+        part.reason =
+            windows_read(&serving->windows, file, ask->offset, &bytes, &count);
+    }
     if (part.reason != 0) {
-        refuse(part.reason, serving->fetcher.why);
+        refuse(part.reason, serving->windows.why);
         return;
     }
-    part.size = count < ask->size ? count : ask->size;
+    part.size = count;
     answer(&part, bytes);
 }
 
 static void expect(const struct wire_ask *ask)
 {
     url_of(ask->file);
-    serving->file[ask->file]->expected =
-        (struct mf_span){ ask->offset, ask->size };
+    windows_expect(&serving->windows, serving->file[ask->file], ask->offset,
+                   ask->size);
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+static void tell_cost(void)
+{
+    struct wire_answer all = { 0 };
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        serving->fetcher.cost.processor =
+            microseconds(&usage.ru_utime) + microseconds(&usage.ru_stime);
+    windows_end(&serving->windows);
+    answer(&all, NULL);
 }
 
 /* ---- the process ---- */
@@ -303,6 +399,16 @@ static struct mf_env *make_env(const struct run *run)
     return mf_env_new(&options);
 }
 
+/* As commands do whose work can be resumed. */
+static bool writes_models(const struct command *command)
+{
+    const struct option *option = command->options;
+
+    while (option && option->name && strcmp(option->name, "--resume") != 0)
+        option++;
+    return option && option->name;
+}
+
 static void begin(struct run *run, pid_t program, int fd)
 {
     end_with(program);
@@ -315,33 +421,68 @@ static void begin(struct run *run, pid_t program, int fd)
     leave_limits();
     enter_sandbox(run);
     serving->fetcher.env = make_env(run);
-    serving->fetcher.is_over = is_over;
-    serving->fetcher.pause = pause_for;
     serving->fetcher.patience = patience();
     serving->windows.fetcher = &serving->fetcher;
+    serving->fetcher.other = serving->fd;
+    serving->fetcher.over = over;
+    serving->windows.whole = run->options->whole;
+    serving->windows.block = windows_block(run->options->threads);
+    serving->windows.most =
+        writes_models(run->command) ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
+}
+
+static bool answer_one(const struct wire_ask *ask)
+{
+    switch ((enum wire_op)ask->op) {
+    case WIRE_OPEN:
+        open_named(ask);
+        return true;
+    case WIRE_BESIDE:
+        open_beside(ask);
+        return true;
+    case WIRE_READ:
+        read_file(ask);
+        return true;
+    case WIRE_EXPECT:
+        expect(ask);
+        return true;
+    case WIRE_COST:
+        tell_cost();
+        return true;
+    case WIRE_NEXT:
+        open_next(ask);
+        return true;
+    case WIRE_COMMIT:
+    case WIRE_LIST:
+    case WIRE_FILE:
+        open_of_hub(ask);
+        return true;
+    }
+    return false;
+}
+
+/* Fetches ahead until there is a question. */
+static bool take_question(struct wire_ask *out)
+{
+    while (!fetch_work(&serving->fetcher, serving->fd))
+        continue;
+    return wire_read(serving->fd, out, sizeof(*out), NULL);
 }
 
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
-                            const char *const *url, size_t count)
+                            const struct helper_work *work)
 {
     struct wire_ask ask;
+    bool goes_on = true;
 
     begin(run, program, fd);
-    serving->url = url;
-    serving->url_count = count;
-    while (wire_read(serving->fd, &ask, sizeof(ask), NULL)) {
-        if (!serving->fetcher.env)
-            refuse(ENOMEM, "the network's process has no memory");
-        else if (ask.op == WIRE_OPEN)
-            open_named(&ask);
-        else if (ask.op == WIRE_BESIDE)
-            open_beside(&ask);
-        else if (ask.op == WIRE_READ)
-            read_file(&ask);
-        else if (ask.op == WIRE_EXPECT)
-            expect(&ask);
+    serving->work = work;
+    serving->fetcher.hub = &work->hub;
+    while (goes_on && take_question(&ask)) {
+        if (serving->fetcher.env)
+            goes_on = answer_one(&ask);
         else
-            break;
+            refuse(ENOMEM, "the network's process has no memory");
     }
     _exit(EXIT_DONE);
 }

@@ -7,11 +7,19 @@
 
 #include <sys/types.h>
 
-#include "cli/remote/remote.h"
+#include "cli/remote/hub_serve.h"
+
+/* What the command line names, and nothing else is fetched. */
+struct helper_work {
+    const char *const *url;
+    size_t url_count;
+    struct hub_site hub;
+};
 
 /* Answers what comes from fd until the program, its parent, closes it.  It
- * opens the URLs that it is given, and files next to them. */
+ * opens the URLs that it is given, and files next to them, and files of the
+ * repositories. */
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
-                            const char *const *url, size_t count);
+                            const struct helper_work *work);
 
 #endif

@@ -6,55 +6,55 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
 #include "cli/remote/address.h"
+#include "cli/remote/asking.h"
 #include "cli/remote/helper.h"
-#include "cli/remote/wire.h"
+#include "cli/remote/hub_open.h"
 #include "cli/report.h"
 #include "cli/room.h"
 
-static struct {
-    int fd; /* of the helper; 0: there is none */
-    bool ended;
-    const char **url; /* of the command line */
-    size_t count;
-    struct remote_cost cost;
-    int reason;              /* errno of the last failure */
-    char why[WIRE_TEXT_MAX]; /* more about it */
-} asking;
-
-/* Two models may be read at once, by threads that do not know each other. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct helper_work work; /* what the command line names */
 
 bool remote_is_url(const char *operand)
 {
-    return address_is_url(operand);
+    return address_is_url(operand) || hub_is_name(operand);
+}
+
+bool remote_is_hub(const char *operand)
+{
+    return hub_is_name(operand);
+}
+
+char *remote_named(char *operand)
+{
+    char *name = remote_is_url(operand)
+                     ? NULL
+                     : room_take(strlen(operand) + sizeof(HUB_PREFIX));
+
+    return name ? strcat(strcpy(name, HUB_PREFIX), operand) : operand;
 }
 
 /* For run->why. */
 static const char *why(const struct mf_error *error)
 {
-    return asking.fd > 0 && error->system != 0 &&
-                   error->system == asking.reason && address_is_url(error->path)
-               ? asking.why
-               : "";
+    return remote_is_url(error->path) ? asking_why(error->system) : "";
 }
 
 /* ---- the helper ---- */
 
 struct collected {
+    bool hub;         /* names of models of the Hub, else URLs */
     const char **out; /* NULL: they are only counted */
     size_t count;
 };
 
 static void collect_one(struct collected *urls, const char *text)
 {
-    if (!text || !address_is_url(text))
+    if (!text || !remote_is_url(text) || hub_is_name(text) != urls->hub)
         return;
     if (urls->out)
         urls->out[urls->count] = text;
@@ -62,10 +62,10 @@ static void collect_one(struct collected *urls, const char *text)
 }
 
 /* Operands, lines of --files-from, and values of options such as --from. */
-static size_t collect(const struct run *run, const char **out)
+static size_t collect(const struct run *run, bool hub, const char **out)
 {
     const struct option *option = run->command->options;
-    struct collected urls = { .out = out };
+    struct collected urls = { .hub = hub, .out = out };
 
     for (size_t i = 0; i < run->operand_count; i++)
         collect_one(&urls, run->operand[i]);
@@ -87,10 +87,10 @@ static bool are_accepted(struct run *run)
                      run->command->sub);
         return false;
     }
-    for (size_t i = 0; i < asking.count; i++) {
-        refused = address_refused(asking.url[i]);
+    for (size_t i = 0; i < work.url_count; i++) {
+        refused = address_refused(work.url[i]);
         if (refused) {
-            report_usage(run, "'%.200s': %s", asking.url[i], refused);
+            report_usage(run, "'%.200s': %s", work.url[i], refused);
             return false;
         }
     }
@@ -106,99 +106,91 @@ static bool start(struct run *run)
         return false;
     helper = fork();
     if (helper == 0)
-        helper_serve(run, program, pair[1], asking.url, asking.count);
+        helper_serve(run, program, pair[1], &work);
     close(pair[1]);
-    asking.fd = pair[0];
-    fcntl(asking.fd, F_SETFD, FD_CLOEXEC);
+    fcntl(pair[0], F_SETFD, FD_CLOEXEC);
+    asking_begin(pair[0]);
     return helper > 0;
+}
+
+/* Room for the texts of both kinds; false if out of memory. */
+static const char **take_texts(const struct run *run, bool hub, size_t count)
+{
+    const char **texts = room_take((count + 1) * sizeof(*texts));
+
+    if (texts)
+        collect(run, hub, texts);
+    return texts;
+}
+
+/* Names of the Hub, and what the helper needs for them.  The token is the
+ * helper's alone. */
+static bool begin_hub(struct run *run, size_t count)
+{
+    const char **names = take_texts(run, true, count);
+    struct hub_endpoint *endpoint = room_take(sizeof(*endpoint));
+    char *token = room_take(HUB_TOKEN_SIZE);
+
+    if (!names || !endpoint || !token) {
+        report_no_room(run);
+        return false;
+    }
+    if (!hub_begin(run, names, count))
+        return false;
+    if (!hub_token(token)) {
+        report_usage(run, "the token of HF_TOKEN, or of its file, is invalid");
+        return false;
+    }
+    hub_endpoint(endpoint);
+    work.hub = (struct hub_site){ endpoint->at, token, the_hub.names, count };
+    run->hub = &the_hub.cost;
+    /* Data that is read in order can be checked in the same pass. */
+    if (run->command->in_order && run->options->threads == 0)
+        run->options->threads = 1;
+    return true;
+}
+
+static void forget_token(void)
+{
+    char *token = (char *)(uintptr_t)work.hub.token;
+
+    if (token)
+        memset(token, 0, HUB_TOKEN_SIZE);
+}
+
+static bool begin_helper(struct run *run)
+{
+    bool started = start(run);
+
+    forget_token();
+    if (!started)
+        report_no_room(run);
+    return started;
 }
 
 bool remote_begin(struct run *run)
 {
-    size_t count = run->options->help ? 0 : collect(run, NULL);
+    bool reads = !run->options->help && !run->command->no_input;
+    size_t urls = reads ? collect(run, false, NULL) : 0;
+    size_t names = reads ? collect(run, true, NULL) : 0;
 
-    if (count == 0)
+    if (urls + names == 0)
         return true;
-    asking.url = room_take(count * sizeof(*asking.url));
-    if (!asking.url) {
+    work.url = take_texts(run, false, urls);
+    work.url_count = urls;
+    if (!work.url) {
         report_no_room(run);
         return false;
     }
-    asking.count = collect(run, asking.url);
+    asking_resumes(run->options->resume);
+    if (run->options->whole)
+        run->options->threads = 1; /* several do not read in order */
     run->why = why;
-    run->remote = &asking.cost;
-    if (!are_accepted(run))
+    run->remote = asking_cost();
+    run->remote_sum_up = asking_cost_of_all;
+    if (!are_accepted(run) || (names > 0 && !begin_hub(run, names)))
         return false;
-    if (!start(run)) {
-        report_no_room(run);
-        return false;
-    }
-    return true;
-}
-
-/* ---- questions ---- */
-
-static int failed(int reason, const char *why)
-{
-    asking.reason = reason;
-    memmove(asking.why, why, strlen(why) + 1);
-    return reason;
-}
-
-/* What was sent or answered in part cannot be continued. */
-static int broken(void)
-{
-    bool stopped = errno == ECANCELED;
-
-    asking.ended = true;
-    return failed(stopped ? ECANCELED : EIO,
-                  stopped ? "" : "the network's process has ended");
-}
-
-static bool is_stopped(void)
-{
-    return progress_signal() != 0;
-}
-
-static bool take(void *bytes, size_t size)
-{
-    return wire_read(asking.fd, bytes, size, is_stopped);
-}
-
-static bool put(const void *bytes, size_t size)
-{
-    return wire_write(asking.fd, bytes, size, is_stopped);
-}
-
-/* The text that says why; 0 if the helper does not keep to the rules. */
-static int take_why(const struct wire_answer *answer)
-{
-    char why[WIRE_TEXT_MAX];
-
-    if (answer->reason < 0 || answer->size >= sizeof(why) ||
-        !take(why, (size_t)answer->size))
-        return broken();
-    why[answer->size] = 0;
-    return failed(answer->reason, why);
-}
-
-/* Sends a question with a name, and takes the answer but for the bytes that
- * follow.  Returns 0 or a number of errno. */
-static int ask_for(const struct wire_ask *ask, const char *name,
-                   struct wire_answer *answer)
-{
-    if (asking.fd == 0 || asking.ended)
-        return failed(EIO, asking.fd == 0 ? "name the URL on the command line"
-                                          : asking.why);
-    if (!put(ask, sizeof(*ask)) || (name && !put(name, (size_t)ask->size)) ||
-        !take(answer, sizeof(*answer)))
-        return broken();
-    asking.cost = answer->cost;
-    if (answer->reason != 0)
-        return take_why(answer);
-    if (answer->total > INT64_MAX)
-        return broken();
-    return 0;
+    return (urls == 0 && the_hub.offline) || begin_helper(run);
 }
 
 /* ---- a source ---- */
@@ -216,29 +208,12 @@ static void *user_of(uint32_t number)
 static int64_t read_remote(void *user, uint64_t offset, void *buffer,
                            size_t count)
 {
-    struct wire_ask ask = { WIRE_READ, number_of(user), offset,
-                            count < WIRE_READ_MAX ? count : WIRE_READ_MAX };
-    struct wire_answer answer;
-    int reason;
-
-    pthread_mutex_lock(&lock);
-    reason = ask_for(&ask, NULL, &answer);
-    if (reason == 0 && (answer.size == 0 || answer.size > ask.size ||
-                        !take(buffer, (size_t)answer.size)))
-        reason = broken();
-    pthread_mutex_unlock(&lock);
-    return reason != 0 ? -(int64_t)reason : (int64_t)answer.size;
+    return asking_read(number_of(user), offset, buffer, count);
 }
 
-/* Has no answer: if the helper has ended, the next question finds out. */
 static void expect_remote(void *user, uint64_t offset, uint64_t size)
 {
-    struct wire_ask ask = { WIRE_EXPECT, number_of(user), offset, size };
-
-    pthread_mutex_lock(&lock);
-    if (!asking.ended && !put(&ask, sizeof(ask)))
-        broken();
-    pthread_mutex_unlock(&lock);
+    asking_expect(number_of(user), offset, size);
 }
 
 static int open_remote(const struct wire_ask *ask, const char *name,
@@ -256,18 +231,17 @@ static int open_remote(const struct wire_ask *ask, const char *name,
                        struct mf_byte_source *out)
 {
     struct wire_answer answer = { 0 };
-    int reason;
+    int reason = asking_open(ask, name, &answer);
 
-    pthread_mutex_lock(&lock);
-    reason = ask_for(ask, name, &answer);
-    pthread_mutex_unlock(&lock);
     *out = (struct mf_byte_source){ .size = sizeof(*out),
                                     .bytes = answer.total,
                                     .read = read_remote,
                                     .user = user_of(answer.file),
                                     .open = open_beside,
                                     .expect = expect_remote,
-                                    .one_at_a_time = true };
+                                    .one_at_a_time = true,
+                                    .version = { answer.version[0],
+                                                 answer.version[1] } };
     return reason;
 }
 
@@ -277,41 +251,55 @@ static uint32_t index_of(const char *url)
 {
     uint32_t i = 0;
 
-    while (i < asking.count && strcmp(asking.url[i], url) != 0)
+    while (i < work.url_count && strcmp(work.url[i], url) != 0)
         i++;
     return i;
 }
 
-/* A source that fails when it is read: the library says so like any other
- * error. */
-static int64_t read_nothing(void *user, uint64_t offset, void *buffer,
-                            size_t count)
+static enum mf_status open_url(struct run *run, const char *url,
+                               const struct mf_open_options *options,
+                               struct mf_model **out)
 {
-    (void)user;
-    (void)offset;
-    (void)buffer;
-    (void)count;
-    return -(int64_t)asking.reason;
+    struct wire_ask ask = { .op = WIRE_OPEN, .file = index_of(url) };
+    struct mf_byte_source source;
+    struct address name = { "" };
+    size_t size = address_path_size(url);
+    int reason;
+
+    if (size < sizeof(name.at))
+        memcpy(name.at, url, size);
+    reason = ask.file == work.url_count
+                 ? asking_failed(EIO, "name the URL on the command line")
+                 : open_remote(&ask, NULL, &source);
+    if (reason != 0)
+        return asking_open_failed(run, name.at, reason, options, out);
+    source.name = name.at;
+    return mf_model_open_source(run->env, &source, options, out);
 }
 
 enum mf_status remote_open(struct run *run, const char *url,
                            const struct mf_open_options *options,
                            struct mf_model **out)
 {
-    struct wire_ask ask = { .op = WIRE_OPEN, .file = index_of(url) };
-    struct mf_byte_source source;
-    struct address name = { "" };
-    size_t size = address_path_size(url);
+    return hub_is_name(url) ? hub_open(run, url, options, out)
+                            : open_url(run, url, options, out);
+}
 
-    if (size < sizeof(name.at))
-        memcpy(name.at, url, size);
-    if (ask.file == asking.count
-            ? failed(EIO, "name the URL on the command line")
-            : open_remote(&ask, NULL, &source)) {
-        source = (struct mf_byte_source){ .size = sizeof(source),
-                                          .bytes = 1,
-                                          .read = read_nothing };
-    }
-    source.name = name.at;
-    return mf_model_open_source(run->env, &source, options, out);
+/* ---- models of the Hub ---- */
+
+enum mf_status remote_check(struct run *run, const struct mf_model *model,
+                            const char *operand)
+{
+    const struct mf_open_options options = { .size = sizeof(options) };
+    int reason = hub_is_name(operand) ? hub_check(model, operand) : 0;
+    struct mf_model *none;
+
+    return reason == 0
+               ? MF_OK
+               : asking_open_failed(run, operand, reason, &options, &none);
+}
+
+void remote_end(void)
+{
+    hub_end();
 }

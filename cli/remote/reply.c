@@ -90,6 +90,56 @@ static bool keep(struct text text, char *out, size_t room)
     return true;
 }
 
+/* A part of a Link up to the next comma that is not in <...>: "<URL>;
+ * rel=next".
+ */
+static struct text take_link(struct text *list)
+{
+    bool inside = false;
+    size_t size = 0;
+    struct text link;
+
+    while (size < list->size && (inside || list->at[size] != ',')) {
+        inside = list->at[size] == '<' || (inside && list->at[size] != '>');
+        size++;
+    }
+    link = trimmed(list->at, size);
+    size += size < list->size;
+    list->at += size;
+    list->size -= size;
+    return link;
+}
+
+static bool has(struct text text, const char *part)
+{
+    size_t size = strlen(part);
+
+    for (size_t i = 0; text.size >= size && i <= text.size - size; i++)
+        if (strncasecmp(text.at + i, part, size) == 0)
+            return true;
+    return false;
+}
+
+/* False if the next page has an address that cannot be kept. */
+static bool keep_next(struct reply *reply, struct text list)
+{
+    while (list.size > 0) {
+        struct text link = take_link(&list);
+        const char *end = memchr(link.at, '>', link.size);
+        struct text rest;
+
+        if (link.size == 0 || *link.at != '<' || !end)
+            return false;
+        rest.at = end;
+        rest.size = link.size - (size_t)(end - link.at);
+        link = (struct text){ link.at + 1, (size_t)(end - link.at - 1) };
+        if ((has(rest, "rel=\"next\"") || has(rest, "rel=next")) &&
+            (*reply->next || !keep(link, reply->next, sizeof(reply->next))))
+            return false;
+    }
+    return true;
+}
+
 static bool is_named(struct text name, const char *other)
 {
     return name.size == strlen(other) &&
@@ -119,6 +169,14 @@ static const char *take_field(struct reply *reply, struct text name,
             return "the file is sent in an encoding that was not asked for";
     } else if (is_named(name, "retry-after")) {
         reply->has_wait = is_number(value, &reply->wait);
+        if (!reply->has_wait &&
+            !keep(value, reply->wait_until, sizeof(reply->wait_until)))
+            *reply->wait_until = 0;
+    } else if (is_named(name, "x-error-code")) {
+        keep(value, reply->problem, sizeof(reply->problem));
+    } else if (is_named(name, "link")) {
+        if (!keep_next(reply, value))
+            reply->next_is_wrong = true;
     }
     return NULL;
 }
@@ -131,7 +189,7 @@ static bool begin(struct reply *reply, const char *line, size_t size)
     size_t header_size = reply->header_size;
     uint64_t status = 0;
 
-    if (size < 5 || strncmp(line, "HTTP/", 5) != 0)
+    if (size < 5 || strncmp(line, "HTTP/", 5) != 0 || line[size - 1] != '\n')
         return false;
     *reply = (struct reply){ .header_size = header_size };
     if (space) {
@@ -153,6 +211,10 @@ bool reply_line(struct reply *reply, const char *line, size_t size)
         reply->wrong = "its header is longer than 64 KiB";
     if (reply->wrong || begin(reply, line, size))
         return !reply->wrong;
+    if (size == 0 || line[size - 1] != '\n')
+        return true; /* the answer has ended here */
+    if (trimmed(line, size).size == 0)
+        reply->complete = true;
     colon = memchr(line, ':', size);
     if (colon)
         reply->wrong =

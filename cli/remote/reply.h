@@ -17,16 +17,21 @@
 
 struct reply {
     unsigned status;
+    bool complete; /* the blank line after it has come */
     bool has_range, has_length;
     bool has_bytes; /* the range has bytes, not only the size of the file */
     uint64_t first, last, total; /* Content-Range */
     uint64_t length;             /* Content-Length */
     bool has_wait;
-    uint64_t wait;      /* Retry-After in seconds */
-    char etag[256];     /* "" if there is none */
-    char modified[64];  /* Last-Modified; likewise */
-    size_t header_size; /* so far */
-    const char *wrong;  /* NULL, or what is wrong with it */
+    uint64_t wait;       /* Retry-After in seconds */
+    char wait_until[40]; /* or as a date; "" if there is none */
+    char etag[256];      /* "" if there is none */
+    char modified[64];   /* Last-Modified; likewise */
+    char problem[32];    /* X-Error-Code of the Hub; likewise */
+    char next[2048];     /* what Link names as rel="next"; likewise */
+    bool next_is_wrong;  /* it cannot be kept */
+    size_t header_size;  /* so far */
+    const char *wrong;   /* NULL, or what is wrong with it */
 };
 
 /* Takes one line, with its line end; false if the answer is wrong. */

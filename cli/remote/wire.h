@@ -14,7 +14,15 @@ enum wire_op {
     WIRE_OPEN,   /* file: which of the command line's URLs */
     WIRE_BESIDE, /* file: a number of WIRE_OPEN; a name follows */
     WIRE_READ,   /* file: a number of either */
-    WIRE_EXPECT  /* likewise: these bytes will be read; has no answer */
+    WIRE_EXPECT, /* likewise: these bytes will be read; has no answer */
+    WIRE_COST,   /* nothing more will be read: what has it cost? */
+
+    /* Of the Hub; file: which of the command line's repositories, and a name
+     * follows.  What the first two and WIRE_NEXT open is there as a whole. */
+    WIRE_COMMIT, /* of a revision */
+    WIRE_LIST,   /* of the files of a commit */
+    WIRE_FILE,   /* "COMMIT/PATH" */
+    WIRE_NEXT    /* file: a number of WIRE_LIST or this: the next page */
 };
 
 #define WIRE_NAME_MAX 4096
@@ -32,6 +40,7 @@ struct wire_answer {
     uint64_t size;  /* of the bytes that follow, or of the text that says why
                      */
     uint64_t total; /* bytes of the file */
+    uint64_t version[2]; /* of it: see struct mf_byte_source */
     struct remote_cost cost;
 };
 

@@ -246,11 +246,25 @@ static void merge_scanned(struct data_scanner *scanner)
         merge_piece(scanner, &scanner->piece[i]);
 }
 
+static void expect(const struct data_scanner *scanner)
+{
+    struct mf_expected expected = { 0 };
+
+    for (size_t i = 0; i < scanner->piece_count; i++) {
+        const struct data_piece *piece = &scanner->piece[i];
+
+        mf_expect_add(&expected, &scanner->model->file[piece->shard].source,
+                      (struct mf_span){ piece->offset, piece->size });
+    }
+    mf_expect_end(&expected);
+}
+
 enum mf_status mf_data_run(struct data_scanner *scanner)
 {
     enum mf_status status;
 
     atomic_init(&scanner->turn, 0);
+    expect(scanner);
     status = mf_crew_run_rows(&scanner->crew, scan_piece, follows, scanner,
                               scanner->piece_count);
     for (size_t i = 0; i < scanner->piece_count; i++)

@@ -77,6 +77,8 @@ enum mf_status mf_hash_add(struct mf_worker *worker,
                            const struct mf_source *source, struct mf_span span,
                            struct mf_digest *digest)
 {
+    if (span.size >= LARGE) /* of small ones the next is as likely */
+        mf_source_expect(source, span);
     while (span.size > 0) {
         uint8_t *bytes = mf_worker_room(worker, span.offset);
         size_t size =
@@ -217,6 +219,9 @@ static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
 
         if (!is_shared(hash, record))
             continue;
+        mf_source_expect(&hash->model->file[record->shard].source,
+                         (struct mf_span){ mf_record_data(hash->model, record),
+                                           record->size });
         hash->large[hash->large_count++] = (struct large){ *tensor, pieces };
         pieces += (size_t)((record->size + piece - 1) / piece);
     }

@@ -142,12 +142,30 @@ static bool follows(const void *context, size_t task)
            mf_record_is_packed(&measurement->model->index, piece->record);
 }
 
+static void expect(const struct measurement *measurement)
+{
+    const struct mf_model *model = measurement->model;
+    struct mf_expected expected = { 0 };
+
+    for (size_t i = 0; i < measurement->count; i++) {
+        const struct piece *piece = &measurement->piece[i];
+        uint64_t at = mf_record_data(model, piece->record) +
+                      piece->recoding.prefix + piece->at;
+
+        mf_expect_add(&expected, &model->file[piece->record->shard].source,
+                      (struct mf_span){ at, piece->size });
+    }
+    mf_expect_end(&expected);
+}
+
 static enum mf_status run(struct measurement *measurement)
 {
     size_t count = measurement->count;
-    enum mf_status status = mf_crew_run_rows(&measurement->crew, measure_piece,
-                                             follows, measurement, count);
+    enum mf_status status;
 
+    expect(measurement);
+    status = mf_crew_run_rows(&measurement->crew, measure_piece, follows,
+                              measurement, count);
     measurement->count = 0;
     measurement->counters_used = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)

@@ -279,6 +279,8 @@ enum mf_status mf_given_open(struct mf_given *given, const char *name,
         *out = (struct mf_source){ .ops = &first_ops,
                                    .name = name,
                                    .size = given->first.bytes,
+                                   .version = { given->first.version[0],
+                                                given->first.version[1] },
                                    .fd = -1,
                                    .user = given };
         return MF_OK;
@@ -291,10 +293,12 @@ enum mf_status mf_given_open(struct mf_given *given, const char *name,
         return given->env->error.status;
     }
     *file = (struct given_file){ .set = given, .source = source };
-    *out = (struct mf_source){ .ops = &file_ops,
-                               .name = name,
-                               .size = source.bytes,
-                               .fd = -1,
-                               .user = file };
+    *out =
+        (struct mf_source){ .ops = &file_ops,
+                            .name = name,
+                            .size = source.bytes,
+                            .version = { source.version[0], source.version[1] },
+                            .fd = -1,
+                            .user = file };
     return MF_OK;
 }

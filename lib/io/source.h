@@ -70,6 +70,7 @@ struct mf_source {
     const char *name; /* for messages; owned by the opener */
     uint64_t size;
     struct mf_source_times times; /* when it was opened */
+    uint64_t version[2];          /* see mf_byte_source; both 0: unknown */
     int fd;                       /* of a file, else -1 */
     const uint8_t *bytes;         /* of memory */
     uint64_t there;               /* how many of them; size may be more */
@@ -88,12 +89,44 @@ static inline bool mf_source_has(const struct mf_source *source,
            span.size <= source->size - span.offset;
 }
 
+/* Whether its version tells its bytes from all others. */
+static inline bool mf_source_is_known(const struct mf_source *source)
+{
+    return (source->version[0] | source->version[1]) != 0;
+}
+
 /* For a parser that knows how long a part is. */
 static inline void mf_source_expect(const struct mf_source *source,
                                     struct mf_span span)
 {
     if (source->ops->expect && mf_source_has(source, span))
         source->ops->expect(source, span);
+}
+
+/* The same for a list of parts in order: those that continue each other are
+ * expected as one.  All zero at first, and mf_expect_end after the last. */
+struct mf_expected {
+    const struct mf_source *source;
+    struct mf_span span;
+};
+
+static inline void mf_expect_end(const struct mf_expected *expected)
+{
+    if (expected->source)
+        mf_source_expect(expected->source, expected->span);
+}
+
+static inline void mf_expect_add(struct mf_expected *expected,
+                                 const struct mf_source *source,
+                                 struct mf_span span)
+{
+    if (source == expected->source &&
+        span.offset == expected->span.offset + expected->span.size) {
+        expected->span.size += span.size;
+        return;
+    }
+    mf_expect_end(expected);
+    *expected = (struct mf_expected){ source, span };
 }
 
 /* Opens a regular file for reading.  Anything else is MF_ERR_ARGUMENT; for a

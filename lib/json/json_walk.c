@@ -8,6 +8,7 @@
 
 struct walk {
     struct mf_json *json;
+    char separator[2];
     char path[MF_PATH_MAX + 1];
     struct {
         size_t size; /* of the path of an open array or object */
@@ -22,8 +23,8 @@ static void set_path(struct walk *walk, unsigned depth, const char *name)
     size_t size = walk->level[depth].size;
     size_t room = sizeof(walk->path) - size;
 
-    if ((size_t)snprintf(walk->path + size, room, "%s%s", size > 0 ? "." : "",
-                         name) >= room)
+    if ((size_t)snprintf(walk->path + size, room, "%s%s",
+                         size > 0 ? walk->separator : "", name) >= room)
         strcpy(walk->path, "?");
 }
 
@@ -36,7 +37,8 @@ static enum mf_status take_key(struct walk *walk)
     if (mf_json_text(walk->json, name, MF_PATH_MAX, &size, &more) != MF_OK)
         return walk->json->reader->env->error.status;
     name[size] = 0;
-    if (more || size == 0 || strlen(name) != size || strchr(name, '.'))
+    if (more || size == 0 || strlen(name) != size ||
+        strchr(name, *walk->separator))
         strcpy(name, "?");
     set_path(walk, walk->json->depth, name);
     return MF_OK;
@@ -73,7 +75,13 @@ static enum mf_status take_value(struct walk *walk, enum mf_json_token token,
 enum mf_status mf_json_walk(struct mf_json *json, mf_json_visit *visit,
                             void *user)
 {
-    struct walk walk = { .json = json };
+    return mf_json_walk_by(json, '.', visit, user);
+}
+
+enum mf_status mf_json_walk_by(struct mf_json *json, char separator,
+                               mf_json_visit *visit, void *user)
+{
+    struct walk walk = { .json = json, .separator = { separator, 0 } };
     enum mf_json_token token = mf_json_next(json);
     enum mf_status status = MF_OK;
 

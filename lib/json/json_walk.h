@@ -21,4 +21,8 @@ typedef enum mf_status mf_json_visit(void *user, const char *path,
 enum mf_status mf_json_walk(struct mf_json *json, mf_json_visit *visit,
                             void *user);
 
+/* The same with another character than the dot between the parts of a path. */
+enum mf_status mf_json_walk_by(struct mf_json *json, char separator,
+                               mf_json_visit *visit, void *user);
+
 #endif

@@ -74,18 +74,42 @@ static enum mf_status add_entry(struct listing *listing, const char *folder,
     return MF_OK;
 }
 
+static const char *const checkpoints[] = { "pytorch_model.bin",
+                                           "pytorch_model.bin.index.json" };
+#define CHECKPOINTS (sizeof(checkpoints) / sizeof(*checkpoints))
+
 /* A checkpoint of PyTorch, by the names that transformers gives it, in a folder
  * that has no other model. */
 static enum mf_status add_checkpoint(struct listing *listing,
                                      const char *folder, int fd)
 {
-    static const char *const names[] = { "pytorch_model.bin",
-                                         "pytorch_model.bin.index.json" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (faccessat(fd, names[i], F_OK, 0) == 0)
-            return add_entry(listing, folder, names[i], false);
+    for (size_t i = 0; i < CHECKPOINTS; i++)
+        if (faccessat(fd, checkpoints[i], F_OK, 0) == 0)
+            return add_entry(listing, folder, checkpoints[i], false);
     return MF_OK;
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The same of a folder whose names are known. */
+static enum mf_status add_names(struct listing *listing,
+                                const char *const *names, size_t count)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        if (*names[i] != '.' && is_model_name(listing->env, names[i]))
+            status = add_entry(listing, "", names[i], false);
+    for (size_t i = 0; i < CHECKPOINTS && listing->count == 0; i++)
+        if (status == MF_OK && is_among(checkpoints[i], names, count))
+            status = add_entry(listing, "", checkpoints[i], false);
+    return status;
 }
 
 /* Adds the name if it is of the kind that is listed.  A broken symbolic link
@@ -252,6 +276,25 @@ static void release(struct listing *listing)
     mf_release(listing->env, listing->entry,
                listing->room * sizeof(*listing->entry));
     mf_arena_release(&listing->arena);
+}
+
+enum mf_status
+mf_folder_list_names(struct mf_env *env, const char *const *names, size_t count,
+                     enum mf_status (*found)(void *user, const char *path,
+                                             enum mf_shards shards),
+                     void *user)
+{
+    struct listing listing = { .env = env };
+    enum mf_status status;
+
+    mf_arena_init(&listing.arena, env);
+    status = add_names(&listing, names, count);
+    if (status == MF_OK)
+        status = sort_entries(&listing);
+    if (status == MF_OK)
+        status = report_models(&listing, found, user);
+    release(&listing);
+    return status;
 }
 
 enum mf_status mf_folder_list(struct mf_env *env, const char *folder,

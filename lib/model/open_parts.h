@@ -7,6 +7,13 @@
 
 #include "lib/model/model.h"
 
+/* mf_folder_list for a folder whose names are known: paths are names. */
+enum mf_status
+mf_folder_list_names(struct mf_env *env, const char *const *names, size_t count,
+                     enum mf_status (*found)(void *user, const char *path,
+                                             enum mf_shards shards),
+                     void *user);
+
 /* ---- adding files to a model that is being opened ---- */
 
 /* The model is without tensors: path, which source reads, is its config.json.

@@ -55,7 +55,9 @@ static enum rank rank_of(const struct mf_env *env, const char *name)
 
 /* The models of a folder, so far. */
 struct candidates {
-    struct mf_model *model;
+    struct mf_env *env;
+    struct mf_arena *paths;
+    bool listed;      /* paths are names, which may have folders in front */
     const char *path; /* the first one of the highest rank */
     enum mf_shards shards;
     enum rank rank;
@@ -85,19 +87,19 @@ static enum mf_status add_candidate(void *user, const char *path,
                                     enum mf_shards shards)
 {
     struct candidates *found = user;
-    enum rank rank = rank_of(found->model->env, mf_base_name(path));
+    enum rank rank = rank_of(found->env, mf_base_name(path));
     size_t size = strlen(path);
     char *copy;
 
-    add_name(found, mf_base_name(path));
+    add_name(found, found->listed ? path : mf_base_name(path));
     found->count++;
     if (found->path && rank <= found->rank) {
         found->equal += rank == found->rank;
         return MF_OK;
     }
-    copy = mf_arena_text(&found->model->paths, size);
+    copy = mf_arena_text(found->paths, size);
     if (!copy)
-        return found->model->env->error.status;
+        return found->env->error.status;
     memcpy(copy, path, size);
     found->path = copy;
     found->shards = shards;
@@ -128,10 +130,11 @@ static const char *hint_of(const char *folder)
     return NULL;
 }
 
-/* No rule: there are no bytes that could break one. */
+/* No rule: there are no bytes that could break one.  folder: NULL if it is not
+ * on the disk. */
 static enum mf_status no_model(struct mf_env *env, const char *folder)
 {
-    const char *hint = hint_of(folder);
+    const char *hint = folder ? hint_of(folder) : NULL;
     char suffixes[160];
 
     mf_formats_text(env->formats, true, suffixes, sizeof(suffixes));
@@ -160,11 +163,25 @@ static const char *find_bare(struct mf_model *model, const char *folder)
     return stat(path, &status) == 0 ? path : NULL;
 }
 
+/* One of them is preferred, or an error lists them. */
+static enum mf_status judge(const struct candidates *found)
+{
+    char more[40] = "";
+
+    if (found->count == 1 || (found->equal == 1 && found->rank > OTHER))
+        return MF_OK;
+    if (found->named < found->count)
+        snprintf(more, sizeof(more), " and %zu more",
+                 found->count - found->named);
+    return mf_fail(found->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "this folder has %zu models: %s%s; choose one of them",
+                   found->count, found->names, more);
+}
+
 static enum mf_status open_folder(struct mf_model *model, const char *path)
 {
-    struct candidates found = { .model = model };
+    struct candidates found = { .env = model->env, .paths = &model->paths };
     const char *bare;
-    char more[40] = "";
 
     mf_clear_error(model->env);
     if (mf_folder_list(model->env, path, add_candidate, &found) != MF_OK)
@@ -174,14 +191,35 @@ static enum mf_status open_folder(struct mf_model *model, const char *path)
         return bare ? mf_model_open_path(model, bare, MF_SHARDS_ALONE)
                     : no_model(model->env, path);
     }
-    if (found.count == 1 || (found.equal == 1 && found.rank > OTHER))
-        return mf_model_open_path(model, found.path, found.shards);
-    if (found.named < found.count)
-        snprintf(more, sizeof(more), " and %zu more",
-                 found.count - found.named);
-    return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this folder has %zu models: %s%s; choose one of them",
-                   found.count, found.names, more);
+    return judge(&found) == MF_OK
+               ? mf_model_open_path(model, found.path, found.shards)
+               : model->env->error.status;
+}
+
+enum mf_status mf_names_choose(struct mf_env *env, const char *const *names,
+                               size_t count, char *out, size_t room,
+                               enum mf_shards *shards)
+{
+    struct mf_arena paths;
+    struct candidates found = { .env = env, .paths = &paths, .listed = true };
+    enum mf_status status;
+
+    mf_clear_error(env);
+    mf_arena_init(&paths, env);
+    status = mf_folder_list_names(env, names, count, add_candidate, &found);
+    if (status == MF_OK && found.count == 0)
+        status = no_model(env, NULL);
+    if (status == MF_OK)
+        status = judge(&found);
+    if (status == MF_OK && strlen(found.path) >= room)
+        status = mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                         "the name of the model in it is too long");
+    if (status == MF_OK) {
+        strcpy(out, found.path);
+        *shards = found.shards;
+    }
+    mf_arena_release(&paths);
+    return status;
 }
 
 enum mf_status mf_model_open_path(struct mf_model *model, const char *path,

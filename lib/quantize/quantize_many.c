@@ -22,10 +22,11 @@ static struct mf_quoted quoted(const char *path)
 /* What only one output can have. */
 static enum mf_status check_how(const struct mf_quantizing *work)
 {
-    const char *what = work->how.resume           ? "work to be resumed"
-                       : work->how.output         ? "functions as output"
+    const char *what = work->how.output           ? "functions as output"
                        : work->options.keep_split ? "as many shards as before"
-                                                  : NULL;
+                       : work->how.resume && work->options.report
+                           ? "a report of work to be resumed"
+                           : NULL;
 
     return what ? mf_fail(work->model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                           "several outputs cannot be combined with %s", what)

@@ -201,7 +201,8 @@ static enum mf_status resume_targets(struct mf_outputs *outputs)
         struct mf_output *output = &outputs->output[i];
 
         status = mf_resume_target(resume, i);
-        if (status == MF_OK && i == 0 && !resume->going_on)
+        if (status == MF_OK && i == 0 && !resume->going_on &&
+            !outputs->together)
             status = mf_target_check_space(
                 &output->target, total_size(outputs) - output->draft.file_size);
     }

@@ -250,39 +250,56 @@ enum mf_status mf_piece_check(struct mf_worker *worker,
 
 /* ---- writing ---- */
 
-static enum mf_status copy_piece(struct mf_worker *worker,
-                                 const struct mf_piece *piece)
+/* Bytes of the piece from `done` on, which are read and written. */
+static enum mf_status copy_part(struct mf_worker *worker,
+                                const struct mf_piece *piece, uint64_t done,
+                                uint8_t *buffer, size_t size)
 {
-    struct mf_target *target = &piece->output->target;
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
-    bool by_kernel = piece->source && !piece->scanner &&
+    uint64_t at = piece->at + done;
+
+    if (mf_piece_read(worker, piece, at, buffer, size) != MF_OK ||
+        mf_piece_check(worker, piece, type, at, buffer, size) != MF_OK)
+        return worker->env.error.status;
+    return mf_target_write(&worker->env, &piece->output->target,
+                           piece->to + done, buffer, size);
+}
+
+static enum mf_status copy_piece(struct mf_worker *worker,
+                                 struct mf_piece *piece)
+{
+    struct mf_target *target = &piece->output->target;
+    bool digests = piece->hasher && mf_piece_is_digested(piece);
+    bool by_kernel = piece->source && !piece->scanner && !digests &&
                      swapped_size(piece) == 1 && piece->size >= BY_KERNEL;
     size_t stride = mf_piece_stride(piece);
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
+    struct mf_piece_digest digest;
 
+    if (digests)
+        mf_piece_digest_begin(&digest);
     for (uint64_t done = 0; done < piece->size; done += moved) {
-        uint64_t at = piece->at + done;
-        uint8_t *buffer = mf_worker_room(worker, piece->span.offset + at);
+        uint64_t at = piece->span.offset + piece->at + done;
+        uint8_t *buffer = mf_worker_room(worker, at);
 
-        moved = by_kernel
-                    ? mf_target_copy(&worker->env, target, piece->to + done,
-                                     piece->source, piece->span.offset + at,
-                                     (size_t)(piece->size - done))
-                    : 0;
+        moved = by_kernel ? mf_target_copy(&worker->env, target,
+                                           piece->to + done, piece->source, at,
+                                           (size_t)(piece->size - done))
+                          : 0;
         by_kernel = moved > 0;
         if (moved == 0) {
             moved = mf_next_part(&worker->env, piece->size - done, most);
             if (moved == 0 ||
-                mf_piece_read(worker, piece, at, buffer, moved) != MF_OK ||
-                mf_piece_check(worker, piece, type, at, buffer, moved) !=
-                    MF_OK ||
-                mf_target_write(&worker->env, target, piece->to + done, buffer,
-                                moved) != MF_OK)
+                copy_part(worker, piece, done, buffer, moved) != MF_OK)
                 return worker->env.error.status;
         }
+        if (digests)
+            mf_piece_digest_add(&digest, piece->hasher, buffer, moved);
         mf_worker_done(worker, piece->source ? moved : 0);
     }
+    if (digests)
+        mf_piece_digest_end(&digest, piece->digest);
     return MF_OK;
 }
 
@@ -412,7 +429,7 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 {
     const struct mf_span *span = &piece->span;
 
-    if (piece->rides)
+    if (piece->rides && !piece->kept)
         return MF_OK; /* moved with the one before that reads */
     if (piece->source &&
         (!mf_source_has(piece->source, *span) || piece->at > span->size ||
@@ -420,7 +437,7 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
         return mf_piece_out_of_bounds(&worker->env, piece);
     if (piece->tensor && piece->model)
         mf_worker_at(worker, name_of(piece));
-    if (piece->riders > 0)
+    if (piece->riders > 0 && !piece->kept)
         return mf_piece_move_together(worker, piece);
     if (piece->kept || (piece->again && !piece->recoding.decode))
         return mf_piece_verify(worker, piece);

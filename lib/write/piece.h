@@ -36,11 +36,32 @@ struct mf_piece {
     const struct mf_isa *hasher; /* digests what is recoded; NULL: not wanted */
     uint64_t digest[2];
     uint64_t input[2]; /* the same of what is recoded, before that */
+    uint64_t number;   /* in the list of all, where outputs are made together */
     bool kept;         /* it is in the target already, and only verified */
     bool inputs;       /* of a kept one: `input` is wanted, too */
     bool again;        /* it was written, and is made again and compared */
     bool differs;      /* from what is in the target */
 };
+
+/* Whether it comes of a program's source that tells its version. */
+static inline bool mf_piece_is_fetched(const struct mf_piece *piece)
+{
+    return piece->source && mf_source_is_known(piece->source);
+}
+
+/* Whether it has a digest where stopped work can go on: what is copied of a
+ * file is compared with that. */
+static inline bool mf_piece_is_digested(const struct mf_piece *piece)
+{
+    return piece->recoding.decode || mf_piece_is_fetched(piece);
+}
+
+/* Whether a digest of what it is made of says if an input was touched: of a
+ * file, as other sources have a version. */
+static inline bool mf_piece_has_input(const struct mf_piece *piece)
+{
+    return piece->recoding.decode && !mf_piece_is_fetched(piece);
+}
 
 /* Reads, recodes, checks and writes it, in a worker's thread. */
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece);

@@ -7,7 +7,7 @@
  * its floats and its result after them, so that the rows stay as they are.
  * Floats are decoded again for each: that costs a hundredth of encoding them.
  */
-#include "lib/write/piece.h"
+#include "lib/write/resume.h"
 
 /* How many bytes of the source fit into the buffer, with what the most
  * demanding output makes of them: whole units of the first piece. */
@@ -71,18 +71,39 @@ static enum mf_status read_part(struct mf_worker *worker,
                           worker->buffer, size);
 }
 
+/* All outputs are made of the same bytes.  What each got is read back: digests
+ * of all of them at once would need memory for each. */
+static enum mf_status digest_all(struct mf_worker *worker,
+                                 struct mf_piece *piece,
+                                 const struct mf_piece_digest *input)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i <= piece->riders && status == MF_OK; i++) {
+        mf_piece_digest_end(input, piece[i].input);
+        if (mf_piece_is_digested(&piece[i]))
+            status = mf_piece_digest_written(worker, &piece[i]);
+    }
+    return status;
+}
+
 enum mf_status mf_piece_move_together(struct mf_worker *worker,
                                       struct mf_piece *piece)
 {
     bool recodes = piece->recoding.decode;
     size_t most = most_of(piece, worker->buffer_size), some;
     enum mf_status status = MF_OK;
+    struct mf_piece_digest input;
 
+    if (piece->hasher)
+        mf_piece_digest_begin(&input);
     for (uint64_t done = 0; done < piece->size; done += some) {
         some = mf_next_part(&worker->env, piece->size - done, most);
         if (some == 0 ||
             read_part(worker, piece, piece->at + done, some) != MF_OK)
             return worker->env.error.status;
+        if (piece->hasher)
+            mf_piece_digest_add(&input, piece->hasher, worker->buffer, some);
         for (size_t i = 0; i <= piece->riders && status == MF_OK; i++)
             status = piece[i].recoding.decode
                          ? recode(worker, &piece[i], done, some)
@@ -91,5 +112,5 @@ enum mf_status mf_piece_move_together(struct mf_worker *worker,
             return status;
         mf_worker_done(worker, some * (piece->riders + 1));
     }
-    return MF_OK;
+    return piece->hasher ? digest_all(worker, piece, &input) : MF_OK;
 }

@@ -32,6 +32,9 @@
 #define BATCH_OUT ((uint64_t)32 * 1024 * 1024)
 #define BATCH_IN  ((uint64_t)64 * 1024 * 1024)
 
+/* Requests that were sent ahead are lost as well. */
+#define BATCH_FETCHED ((uint64_t)48 * 1024 * 1024)
+
 /* Between two syncs.  Each costs what a disk takes to write its cache, some
  * milliseconds. */
 #define FLUSH_SECONDS 0.25
@@ -191,6 +194,8 @@ enum mf_status mf_resume_index(struct mf_resume *resume, uint64_t size)
 static struct mf_place_done start_of(const struct mf_resume *resume,
                                      const struct mf_piece *piece)
 {
+    if (resume->outputs->together)
+        return (struct mf_place_done){ 0, piece->number };
     return (struct mf_place_done){
         (size_t)(piece->output - resume->outputs->output), piece->to
     };
@@ -201,7 +206,7 @@ static struct mf_place_done end_of(const struct mf_resume *resume,
 {
     struct mf_place_done place = start_of(resume, piece);
 
-    place.to += mf_piece_written(piece);
+    place.to += resume->outputs->together ? 1 : mf_piece_written(piece);
     return place;
 }
 
@@ -212,7 +217,7 @@ enum mf_status mf_resume_place(const struct mf_resume *resume,
     struct mf_place_done start = start_of(resume, piece);
 
     piece->kept = mf_place_is_before(start, resume->done);
-    piece->inputs = piece->kept && resume->touched;
+    piece->inputs = piece->kept && resume->touched && mf_piece_has_input(piece);
     if (piece->kept &&
         (!mf_place_is_before(start, resume->next) ||
          mf_place_is_before(resume->next, end_of(resume, piece))))
@@ -222,11 +227,12 @@ enum mf_status mf_resume_place(const struct mf_resume *resume,
 
 bool mf_resume_added(struct mf_resume *resume, const struct mf_piece *piece)
 {
-    resume->batch_in += piece->size;
+    resume->batch_in += piece->rides ? 0 : piece->size;
     resume->batch_out += mf_piece_written(piece);
     if (piece->kept)
         return !mf_place_is_before(end_of(resume, piece), resume->next);
-    return resume->batch_in >= BATCH_IN || resume->batch_out >= BATCH_OUT;
+    return resume->batch_in >= BATCH_IN || resume->batch_out >= BATCH_OUT ||
+           (resume->batch_in >= BATCH_FETCHED && mf_piece_is_fetched(piece));
 }
 
 static void add_digest(uint64_t all[2], const uint64_t digest[2])
@@ -282,7 +288,8 @@ static enum mf_status add_record(struct mf_resume *resume,
     mf_resume_fill(resume, place, largest, &record);
     if (mf_worklog_add(&resume->log, &record) != MF_OK)
         return resume->outputs->env->error.status;
-    resume->reached = place.output;
+    resume->reached =
+        resume->outputs->together ? resume->outputs->count - 1 : place.output;
     if (resume->records++ == 0)
         keep_all(resume);
     return MF_OK;
@@ -308,18 +315,6 @@ static enum mf_status fail_record(struct mf_resume *resume,
                              piece->to + mf_piece_written(piece));
 }
 
-static enum mf_status fail_input(struct mf_resume *resume,
-                                 const struct mf_piece *piece)
-{
-    const char *path = piece->output->path;
-
-    return mf_worklog_refuse(resume->outputs->env, path,
-                             "the input differs from the one it began with: "
-                             "the output before 0x%" PRIx64
-                             " was made from other bytes",
-                             piece->to + mf_piece_written(piece));
-}
-
 static enum mf_status verify_record(struct mf_resume *resume,
                                     const struct mf_piece *piece)
 {
@@ -329,7 +324,11 @@ static enum mf_status verify_record(struct mf_resume *resume,
     if (!resume->touched) /* what follows goes on from there */
         memcpy(resume->input, resume->next_input, sizeof(resume->input));
     if (memcmp(resume->input, resume->next_input, sizeof(resume->input)) != 0)
-        return fail_input(resume, piece);
+        return mf_worklog_refuse(
+            resume->outputs->env, piece->output->path,
+            "the input differs from the one it began with: the output before "
+            "0x%" PRIx64 " was made from other bytes",
+            piece->to + mf_piece_written(piece));
     resume->verified++;
     return mf_resume_next(resume);
 }
@@ -352,10 +351,10 @@ enum mf_status mf_resume_ran(struct mf_resume *resume,
         last = &piece[i];
         if (last->differs)
             return fail_record(resume, last);
-        if (!last->recoding.decode)
+        if (!mf_piece_is_digested(last))
             continue;
         add_digest(resume->digest, last->digest);
-        if (!last->kept || last->inputs)
+        if (mf_piece_has_input(last) && (!last->kept || last->inputs))
             add_digest(resume->input, last->input);
     }
     resume->batch_in = resume->batch_out = 0;
@@ -431,7 +430,7 @@ void mf_resume_flushed(struct mf_resume *resume)
     if (!atomic_exchange(&resume->flush_succeeded, false))
         return; /* the run was stopped before */
     resume->on_disk = resume->flushing;
-    resume->flushed = resume->reached;
+    resume->flushed = resume->outputs->together ? 0 : resume->reached;
     clock_gettime(CLOCK_MONOTONIC, &resume->flush_time);
 }
 

@@ -4,10 +4,12 @@
  *
  * Pieces are listed in the order of the outputs' bytes, whatever the number of
  * threads, the heap limit or the processor.  So what is done is a place: all
- * bytes of the outputs before it.  Pieces run in batches (transfer.c); after
- * each one a record with the place that was reached is added to the work log,
- * together with all that the work carries along: the sums of the quantization
- * error, bit for bit, and a digest of the recoded bytes.
+ * bytes of the outputs before it; or, of outputs that are made together, all
+ * pieces before one, by its number in the list.  Pieces run in batches
+ * (transfer.c); after each one a record with the place that was reached is
+ * added to the work log, together with all that the work carries along: the
+ * sums of the quantization error, bit for bit, and a digest of the recoded
+ * bytes.
  *
  * A later process lists the same pieces.  Those before the place are not moved
  * but verified, on all threads: what was recoded by the digest, what was copied
@@ -48,6 +50,11 @@ void mf_piece_digest_input(struct mf_piece_digest *digest,
                            const struct mf_piece *piece, const uint8_t *buffer,
                            bool first, size_t size);
 
+/* In a worker's thread: sets piece->digest, of the bytes that the target has.
+ */
+enum mf_status mf_piece_digest_written(struct mf_worker *worker,
+                                       struct mf_piece *piece);
+
 /* In a worker's thread: sets piece->differs where the target has other bytes.
  */
 enum mf_status mf_piece_compare(struct mf_worker *worker,
@@ -62,7 +69,7 @@ enum mf_status mf_piece_verify(struct mf_worker *worker,
 /* ---- the work ---- */
 
 /* A place in the outputs: all outputs before that one, and all its bytes before
- * `to`. */
+ * `to`; or, where outputs are made together, all pieces before number `to`. */
 struct mf_place_done {
     size_t output;
     uint64_t to;

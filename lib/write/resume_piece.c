@@ -3,8 +3,10 @@
  * resume_piece.c - a piece whose bytes were written before a stop is verified
  *
  * What was recoded is digested: to recode it again would be the work itself.
- * What was copied is compared with the source.  So copying needs no digest, and
- * the kernel can go on to copy without our seeing the bytes.
+ * What was copied of a file is compared with it.  So copying needs no digest,
+ * and the kernel can go on to copy without our seeing the bytes.  What was
+ * copied of a program's source is digested if the source tells its version: to
+ * fetch it again would be the work itself, too.
  */
 #include "lib/write/resume.h"
 
@@ -95,8 +97,8 @@ static enum mf_status digest_input(struct mf_worker *worker,
     return MF_OK;
 }
 
-static enum mf_status digest_kept(struct mf_worker *worker,
-                                  struct mf_piece *piece)
+enum mf_status mf_piece_digest_written(struct mf_worker *worker,
+                                       struct mf_piece *piece)
 {
     uint64_t size = mf_piece_written(piece);
     struct mf_piece_digest digest;
@@ -112,6 +114,14 @@ static enum mf_status digest_kept(struct mf_worker *worker,
                             (size_t)some);
     }
     mf_piece_digest_end(&digest, piece->digest);
+    return MF_OK;
+}
+
+static enum mf_status digest_kept(struct mf_worker *worker,
+                                  struct mf_piece *piece)
+{
+    if (mf_piece_digest_written(worker, piece) != MF_OK)
+        return worker->env.error.status;
     mf_worker_done(worker, piece->size);
     return piece->inputs ? digest_input(worker, piece) : MF_OK;
 }
@@ -157,6 +167,7 @@ static enum mf_status compare_kept(struct mf_worker *worker,
 
 enum mf_status mf_piece_verify(struct mf_worker *worker, struct mf_piece *piece)
 {
-    return piece->recoding.decode ? digest_kept(worker, piece)
-                                  : compare_kept(worker, piece);
+    return mf_piece_is_digested(piece) && !piece->again
+               ? digest_kept(worker, piece)
+               : compare_kept(worker, piece);
 }

@@ -126,8 +126,9 @@ static enum mf_status take_done(struct mf_resume *resume,
     uint32_t largest;
 
     if (record->count < SUMS || record->word[OUTPUT] >= outputs->count ||
-        record->word[TO] >
-            outputs->output[record->word[OUTPUT]].draft.file_size ||
+        (!outputs->together &&
+         record->word[TO] >
+             outputs->output[record->word[OUTPUT]].draft.file_size) ||
         record->word[ON_DISK] > resume->records ||
         record->word[ON_DISK] < resume->on_disk ||
         !take_sums(record, outputs->deviation))

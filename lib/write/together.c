@@ -13,10 +13,13 @@
  *   largest unit leads, and the others' must divide it.
  * - Types with one scale for the whole tensor (apr_q8) are left out: they are
  *   read twice in any case, and their parts do not begin with the tensor's.
+ * - A batch that a stop may lose ends at the end of a group: all of it is kept,
+ *   or nothing.
  * - A list of pieces that is shorter than a group, because memory is, makes
  *   smaller groups: then some bytes are read again.
  */
 #include "lib/model/swap.h"
+#include "lib/write/resume.h"
 #include "lib/write/transfer.h"
 
 /* Whether a tensor can be read together with other outputs' at all. */
@@ -86,6 +89,9 @@ static enum mf_status add_part(struct mf_transfer *transfer,
                                const struct mf_piece *all, size_t count,
                                struct mf_span part)
 {
+    struct mf_resume *resume = transfer->outputs->resume;
+    bool due = false;
+
     if (transfer->count + count > transfer->room &&
         mf_transfer_run(transfer) != MF_OK)
         return transfer->crew->env->error.status;
@@ -103,8 +109,12 @@ static enum mf_status add_part(struct mf_transfer *transfer,
         piece->riders = i > 0 ? 0 : count - 1;
         piece->follows =
             i > 0 || (part.offset > 0 && mf_transfer_is_serial(piece));
+        if (mf_transfer_place(transfer, piece) != MF_OK)
+            return transfer->crew->env->error.status;
+        transfer->listed++;
+        due |= resume && mf_resume_added(resume, piece);
     }
-    return MF_OK;
+    return due ? mf_transfer_run(transfer) : MF_OK;
 }
 
 static enum mf_status add_group(struct mf_transfer *transfer,
@@ -176,8 +186,6 @@ enum mf_status mf_transfer_together(struct mf_transfer *transfer)
         status = add_tensor(transfer, i, all);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = mf_transfer_gap(transfer, &outputs->output[i], tensors);
-    if (status == MF_OK)
-        status = mf_transfer_run(transfer);
     mf_release(outputs->env, all, size);
     return status;
 }

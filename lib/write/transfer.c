@@ -65,12 +65,31 @@ static void add_sums(struct mf_transfer *transfer, size_t count)
     }
 }
 
+/* Sources that fetch get to know what will be read: of the last piece the rest
+ * of its tensor, too. */
+static void expect(const struct mf_transfer *transfer)
+{
+    struct mf_expected expected = { 0 };
+
+    for (size_t i = 0; i < transfer->count; i++) {
+        const struct mf_piece *piece = &transfer->piece[i];
+        struct mf_span span = { piece->span.offset + piece->at, piece->size };
+
+        if (i + 1 == transfer->count)
+            span.size = piece->span.size - piece->at;
+        if (piece->source && !piece->kept && !piece->rides)
+            mf_expect_add(&expected, piece->source, span);
+    }
+    mf_expect_end(&expected);
+}
+
 enum mf_status mf_transfer_run(struct mf_transfer *transfer)
 {
     struct mf_resume *resume = transfer->outputs->resume;
     size_t count = transfer->count;
     enum mf_status status;
 
+    expect(transfer);
     transfer->flushes = resume && count > 0 && mf_resume_flush_due(resume);
     status = mf_crew_run_rows(transfer->crew, move_piece, follows, transfer,
                               count + transfer->flushes);
@@ -118,30 +137,42 @@ static enum mf_status added(struct mf_transfer *transfer,
                : MF_OK;
 }
 
-static enum mf_status add_part(struct mf_transfer *transfer,
-                               struct mf_piece *piece)
+enum mf_status mf_transfer_place(const struct mf_transfer *transfer,
+                                 struct mf_piece *piece)
 {
     const struct mf_resume *resume = transfer->outputs->resume;
 
+    piece->hasher = resume ? transfer->isa : NULL;
+    piece->again = transfer->outputs->again;
+    piece->number = transfer->listed;
+    return resume && !piece->measured ? mf_resume_place(resume, piece) : MF_OK;
+}
+
+static enum mf_status add_part(struct mf_transfer *transfer,
+                               struct mf_piece *piece)
+{
     if (piece->size == 0 ||
         (transfer->count == transfer->room &&
          mf_transfer_run(transfer) != MF_OK) ||
-        (resume && !piece->measured && mf_resume_place(resume, piece) != MF_OK))
+        mf_transfer_place(transfer, piece) != MF_OK)
         return transfer->crew->env->error.status;
     transfer->piece[transfer->count++] = *piece;
+    transfer->listed += !piece->measured;
     return added(transfer, piece);
 }
 
 /* A small piece that continues the one before. */
 static enum mf_status join(struct mf_transfer *transfer, struct mf_piece *piece)
 {
-    const struct mf_resume *resume = transfer->outputs->resume;
+    const struct mf_outputs *outputs = transfer->outputs;
+    const struct mf_resume *resume = outputs->resume;
 
     transfer->joined = false;
     piece->at = 0;
     piece->size = piece->span.size;
-    if (transfer->count == 0 || piece->measured || piece->recoding.decode)
-        return MF_OK;
+    if (transfer->count == 0 || piece->measured ||
+        (resume && (outputs->together || mf_piece_is_digested(piece))))
+        return MF_OK; /* each is listed and digested alike next time */
     if (resume && piece->size < MF_RESUME_PIECE &&
         mf_resume_place(resume, piece) != MF_OK)
         return transfer->crew->env->error.status;
@@ -169,8 +200,6 @@ enum mf_status mf_transfer_add(struct mf_transfer *transfer,
     uint64_t to = piece.to;
     bool serial = mf_transfer_is_serial(&piece);
 
-    piece.hasher = transfer->outputs->resume ? transfer->isa : NULL;
-    piece.again = transfer->outputs->again;
     if (join(transfer, &piece) != MF_OK)
         return transfer->crew->env->error.status;
     for (piece.at = 0; piece.at < piece.span.size && !transfer->joined;
@@ -258,7 +287,7 @@ static enum mf_status write_scale(struct mf_transfer *transfer,
     uint8_t scale[SCALE];
 
     if (mf_transfer_run(transfer) != MF_OK ||
-        (resume && mf_resume_place(resume, piece) != MF_OK))
+        mf_transfer_place(transfer, piece) != MF_OK)
         return env->error.status;
     if (piece->kept)
         transfer->largest = resume->largest;
@@ -467,19 +496,30 @@ static enum mf_status transfer_output(struct mf_transfer *transfer,
 
 /* ---- all of them ---- */
 
-static enum mf_status transfer_all(struct mf_transfer *transfer)
+static enum mf_status transfer_each(struct mf_transfer *transfer)
 {
     struct mf_outputs *outputs = transfer->outputs;
     enum mf_status status = MF_OK;
 
-    transfer->count = 0;
-    transfer->weights.count = 0;
-    if (outputs->together && !outputs->again)
-        return mf_transfer_together(transfer);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = outputs->verbatim
                      ? mf_transfer_file(transfer)
                      : transfer_output(transfer, &outputs->output[i]);
+    return status;
+}
+
+static enum mf_status transfer_all(struct mf_transfer *transfer)
+{
+    struct mf_outputs *outputs = transfer->outputs;
+    enum mf_status status;
+
+    transfer->count = 0;
+    transfer->listed = 0;
+    transfer->weights.count = 0;
+    if (outputs->together && !outputs->again)
+        status = mf_transfer_together(transfer);
+    else
+        status = transfer_each(transfer);
     if (status == MF_OK)
         status = mf_transfer_run(transfer);
     if (status == MF_OK && outputs->resume)

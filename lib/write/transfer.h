@@ -13,7 +13,8 @@ struct mf_transfer {
     const struct mf_isa *isa;
     struct mf_piece *piece;
     size_t count, room;
-    bool joined; /* the piece added last was joined to the one before */
+    uint64_t listed; /* pieces so far, in all runs */
+    bool joined;     /* the piece added last was joined to the one before */
     struct mf_weight_buffer
         weights;   /* of the tensor whose pieces were added last */
     float largest; /* absolute value in the tensor that was measured */
@@ -46,6 +47,10 @@ enum mf_status mf_transfer_add(struct mf_transfer *transfer,
 /* How many bytes of its span a piece has at most. */
 size_t mf_transfer_most(const struct mf_transfer *transfer,
                         const struct mf_piece *piece);
+
+/* The piece is added next: whether it is kept, where stopped work can go on. */
+enum mf_status mf_transfer_place(const struct mf_transfer *transfer,
+                                 struct mf_piece *piece);
 
 /* Whether threads would wait for each other at pieces of it. */
 bool mf_transfer_is_serial(const struct mf_piece *piece);

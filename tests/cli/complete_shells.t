@@ -68,6 +68,16 @@ nl='
     mkdir Sub && cp m.gguf 'Sub/in it.gguf'
 )
 
+# A cache of huggingface_hub, whose names a shell would obey as well.
+hub=$dir/hub/models--own--tiny
+commit=0123456789012345678901234567890123456789
+mkdir -p "$hub/refs" "$hub/snapshots/$commit" "$dir/hub/models--own--\$(touch pwned)"
+printf %s $commit >"$hub/refs/main"
+cp "$dir/here/m.gguf" "$hub/snapshots/$commit/m.gguf"
+cp "$dir/here/m.gguf" "$hub/snapshots/$commit/\$(touch pwned).gguf"
+HF_HUB_CACHE=$dir/hub
+export HF_HUB_CACHE
+
 lines_of() { # SHELL
     check "$1: a command" type_line "$1" 'modelfile quan\t' 'modelfile quantize'
     check "$1: a sub-command" type_line "$1" 'modelfile tensors in\t' 'modelfile tensors info'
@@ -105,6 +115,10 @@ lines_of() { # SHELL
     check "$1: and in one word" type_line "$1" \
         'modelfile quantize m.gguf o Q8_0 --tensor-type=output.weight=q6\t' \
         'modelfile quantize m.gguf o Q8_0 --tensor-type=output.weight=q6_k'
+    check "$1: a repository of the Hub" type_line "$1" 'modelfile info hf://own/t\t' \
+        'modelfile info hf://own/tiny'
+    check "$1: a file of it" type_line "$1" 'modelfile info hf://own/tiny/m\t' \
+        'modelfile info hf://own/tiny/m.gguf'
     check "$1: a folder, without a space" type_line "$1" 'modelfile info Su\tx' \
         'modelfile info Sub/x'
     check "$1: after a variable" type_line "$1" 'X=1 modelfile quan\t' 'X=1 modelfile quantize'
@@ -128,6 +142,10 @@ files_of() { # SHELL
     check "$1: a file with =, by its suffix" type_word "$1" 'modelfile info F\t' 'F=x.gguf'
     check "$1: after the =" type_word "$1" 'modelfile info F=\t' 'F=x.gguf'
     check "$1: after :" type_word "$1" 'modelfile info G:\t' 'G:x.gguf'
+    check "$1: of the Hub" type_word "$1" 'modelfile info hf://own/tiny/$\t' \
+        'hf://own/tiny/$(touch pwned).gguf'
+    check "$1: a repository" type_word "$1" 'modelfile info hf://own/$\t' \
+        'hf://own/$(touch pwned)'
     check "$1: in the value of an option" type_word "$1" 'modelfile hash --check=A\t' \
         '--check=A file.gguf'
     check "$1: in single quotes" type_word "$1" "modelfile info 'A\\t" 'A file.gguf'

@@ -27,8 +27,8 @@ refused() {
     return 1
 }
 
-check "--remote is refused by name" \
-    refused 2 "--remote is not supported" x "$out" --remote
+check "--remote takes the name of a repository" \
+    refused 2 "expected hf://OWNER/NAME" x "$out" --remote
 check "--mtp and --no-mtp exclude each other" \
     refused 2 "--mtp and --no-mtp" x "$out" --mtp --no-nextn
 for option in --vocab-only --mtp --no-mtp "--lora x" "--base x"; do

@@ -255,8 +255,10 @@ check "no path" refused 2 "expected TYPE=FILE" "$in" --output Q8_0=
 check "OUT and TYPE as well" refused 2 "there is only IN" "$in" b.gguf Q8_0 \
     --output Q8_0=a.gguf
 check "without IN" refused 2 "missing argument IN" --output Q8_0=a.gguf
-check "--resume" refused 2 "'--resume' and '--output' cannot both be given" \
-    "$in" --output Q8_0=a.gguf --output Q4_0=b.gguf --resume
+check "--resume and --report" refused 2 "cannot be combined" "$in" \
+    --output Q8_0=a.gguf --output Q4_0=b.gguf --resume --report
+check "--resume and --dry-run" refused 2 "cannot both be given" "$in" \
+    --output Q8_0=a.gguf --output Q4_0=b.gguf --resume --dry-run
 check "--keep-split" refused 2 "'--keep-split' and '--output'" "$in" \
     --output Q8_0=a.gguf --keep-split
 check "a type without its matrix, for one of them" refused 2 \

@@ -272,6 +272,29 @@ check "a long file without a size" wrong whole-chunked $big "not the file's size
 head -c 20000000 /dev/zero >>"$files/vocab.gguf"
 check "data of a long file is refused" wrong whole vocab.gguf \
     "first 16 MiB only"
+# in_order ARGUMENT...: with --whole the answer is the file's.
+in_order() {
+    "$modelfile" "$@" --quiet "$files/long.gguf" >"$dir/expected" &&
+        "$modelfile" "$@" --quiet --whole "$base/whole/long.gguf" \
+            >"$dir/out" 2>"$dir/err" || {
+        cat "$dir/err"
+        return 1
+    }
+    sed "s|$base/whole/|$files/|" "$dir/out" | diff "$dir/expected" -
+}
+written_in_order() {
+    "$modelfile" quantize --quiet "$files/long.gguf" "$dir/long.gguf" Q8_0 &&
+        ends 0 quantize --whole "$base/whole/long.gguf" "$dir/whole.gguf" Q8_0 &&
+        cmp "$dir/long.gguf" "$dir/whole.gguf"
+}
+# Less memory for what was read than the file has.
+"$build/tests/filled" f16 48 "$files/long.gguf" >/dev/null
+check "but not with --whole: hash" in_order hash --algo crc32
+check "validate --data" in_order validate --data
+check "quantize" written_in_order
+python3 tests/remote/turned.py "$files/turned.safetensors"
+check "another order is refused" expect 3 "in order only" convert --whole \
+    --names keep "$base/whole/turned.safetensors" "$dir/turned.gguf"
 
 # ---- the two processes
 

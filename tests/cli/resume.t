@@ -102,6 +102,12 @@ check "quantize --report" goes_on "WRITE=700 WRITE=100 WRITE=600" \
     quantize in.gguf out/o.gguf Q6_K --report
 check "quantize to a type with one scale" goes_on "WRITE=700 WRITE=100" \
     quantize in.gguf out/o.apr apr_q8 --report
+check "quantize to several outputs" goes_on "WRITE=2000 WRITE=100 WRITE=1500" \
+    quantize in.gguf --output Q6_K=out/a.gguf --output Q8_0=out/b.gguf \
+    --output F16=out/c.gguf
+check "and to types with one scale" goes_on "WRITE=5000 WRITE=300" \
+    quantize in.gguf --output apr_q8=out/a.apr --output apr_q4=out/b.apr \
+    --output F32=out/c.apr --tensor-type 't[01]=f16'
 check "convert" goes_on "WRITE=240 WRITE=60" convert in.gguf out/o.apr
 check "convert to shards with an index" goes_on \
     "WRITE=700 WRITE=60 SYNC=3" convert in.gguf out/o.safetensors --shard-size 44M --type bf16

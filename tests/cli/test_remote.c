@@ -157,13 +157,76 @@ static void test_header(void **state)
     fail_msg("a header without an end is taken");
 }
 
+static void test_next(void **state)
+{
+    static const struct {
+        const char *lines, *next; /* NULL: it is wrong */
+    } row[] = {
+        { "Link: <http://h/a?x=1,2>; rel=\"next\"\r\n", "http://h/a?x=1,2" },
+        { "link: </s.css>; rel=preload, <http://h/a>; rel=next\r\n",
+          "http://h/a" },
+        { "Link: <http://h/a>; rel=\"prev\"\r\n", "" },
+        { "Link: \r\n", "" },
+        { "Link: <http://h/a>; rel=next, <http://h/b>; rel=next\r\n", NULL },
+        { "Link: <http://h/a>; rel=next\r\nLink: <http://h/b>; rel=next\r\n",
+          NULL },
+        { "Link: <http://h/a; rel=next\r\n", NULL },
+        { "Link: http://h/a; rel=next\r\n", NULL },
+        { "Link: ,\r\n", NULL },
+    };
+    char lines[300];
+    struct reply reply;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(row); i++) {
+        strcpy(lines, "HTTP/1.1 200 OK\r\n");
+        strcat(lines, row[i].lines);
+        reply = reply_of(lines);
+        assert_null(reply.wrong); /* other answers may have any Link */
+        if (reply.next_is_wrong != !row[i].next ||
+            (row[i].next && strcmp(reply.next, row[i].next) != 0))
+            fail_msg("%s: '%s'", row[i].lines, reply.next);
+    }
+}
+
+static void test_servers(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } row[] = {
+        { "https://h/a", "https://h/b?c", true },
+        { "https://h", "https://H:443/", true },
+        { "http://h:80/", "HTTP://h", true },
+        { "http://[::1]:80", "http://[::1]/", true },
+        { "http://h", "https://h", false },
+        { "https://h", "https://h:80", false },
+        { "https://h", "https://h:4430", false },
+        { "https://h", "https://h.evil", false },
+        { "https://h", "https://evil/h", false },
+        { "https://h.b", "https://h", false },
+    };
+    char text[20];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(row); i++)
+        if (address_is_same_server(row[i].a, row[i].b) != row[i].same ||
+            address_is_same_server(row[i].b, row[i].a) != row[i].same)
+            fail_msg("%s and %s", row[i].a, row[i].b);
+    assert_int_equal(address_escape(text, sizeof(text), "a/b c?", true), 10);
+    assert_string_equal(text, "a/b%20c%3F");
+    assert_int_equal(address_escape(text, sizeof(text), "a/b", false), 5);
+    assert_string_equal(text, "a%2Fb");
+    assert_int_equal(address_escape(text, 6, "//", false), 0);
+    assert_int_equal(address_escape(text, 7, "//", false), 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_urls),   cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_header),
+        cmocka_unit_test(test_next),   cmocka_unit_test(test_servers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

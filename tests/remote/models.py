@@ -3,8 +3,12 @@
 #
 # models.py - models with long headers, for tests of reading over a network
 #
-#     models.py BIG.safetensors VOCAB.gguf
+#     models.py BIG.safetensors VOCAB.gguf SHARDS
+#
+# SHARDS is a folder: 90,000 tensors in 163 files with an index.json.  Prints how
+# many bytes that and the headers have.
 import json
+import os
 import random
 import struct
 import sys
@@ -40,5 +44,36 @@ def gguf(path):
         out.write(struct.pack("<IIQ", 9, 8, 330000) + words)
 
 
+def shards(folder):
+    count, tensors, listed, size = 163, 90000, {}, 0
+    os.mkdir(folder)
+    for shard in range(count):
+        name = f"model-{shard + 1:05}-of-{count:05}.safetensors"
+        header = {"__metadata__": {"format": "pt"}}
+        first, end = (tensors * i // count for i in (shard, shard + 1))
+        for i in range(first, end):
+            # layers of other sizes: headers differ
+            key = f"model.layers.{i // 900}.mlp.experts.{i}.down_proj.weight"
+            header[key] = {
+                "dtype": "F32",
+                "shape": [512],
+                "data_offsets": [2048 * (i - first), 2048 * (i - first + 1)],
+            }
+            listed[key] = name
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        with open(os.path.join(folder, name), "wb") as out:
+            out.write(struct.pack("<Q", len(text)) + text)
+            size += out.tell()
+            out.truncate(out.tell() + 2048 * (end - first))
+    index = {"metadata": {"total_size": 2048 * tensors}, "weight_map": listed}
+    with open(
+        os.path.join(folder, "model.safetensors.index.json"), "w", encoding="ascii"
+    ) as out:
+        json.dump(index, out)
+        print(size + out.tell())
+
+
 safetensors(sys.argv[1])
 gguf(sys.argv[2])
+shards(sys.argv[3])

@@ -7,7 +7,9 @@
 #
 # Prints its port, on 127.0.0.1.  The first part of a path is how it answers,
 # the rest is the file: /good/model.gguf.  Each request is a line of LOG: path
-# and range.  Faults with a number happen in the first so many requests.
+# and range.  LOG.connections has how many there are, at each change.  Faults
+# with a number happen in the first so many requests.
+import mmap
 import os
 import re
 import socket
@@ -15,8 +17,10 @@ import ssl
 import sys
 import threading
 import time
+from email.utils import formatdate
 
 folder, log = sys.argv[1], sys.argv[2]
+MODIFIED = "Sat, 28 Nov 2026 00:00:00 GMT"
 counts = {}
 lock = threading.Lock()
 
@@ -54,6 +58,7 @@ class Answer:
         self.body = data
         self.length = None  # that is announced; None: the body's
         self.cut = None  # after so many bytes of the body the connection ends
+        self.ends = None  # after so many bytes of all it does
         self.chunked = False
         match = re.fullmatch(r"bytes=(\d+)-(\d+)", asked or "")
         if not match:
@@ -82,6 +87,9 @@ class Answer:
 
     def send(self, out):
         body = self.body
+        if self.ends is not None:
+            out.sendall((self.text() + bytes(body))[: self.ends])
+            return False
         out.sendall(self.text())
         if self.chunked:
             body = b"".join(
@@ -116,6 +124,24 @@ def fault(how, name, answer, data, out, asked):
     value = int(first) if first.isdigit() else 0
     if how == "cut" and number <= int(rest or 1 << 30):
         answer.cut = value
+    elif how == "ends" and number == int(rest or 1):
+        answer.ends = value
+    elif how == "ends-always":
+        answer.ends = value
+    elif how == "delay":
+        time.sleep(value / 1000)
+    elif how == "no-version":
+        answer.etag = None
+    elif how == "modified":
+        answer.etag = None
+        answer.fields.append(f"Last-Modified: {MODIFIED}")
+    elif how == "etag-at" and number >= value:
+        answer.etag = '"two"'
+    elif how == "size-at" and number >= value:
+        answer.range = answer.range[:2] + (answer.range[2] + 1,)
+    elif how == "wait-until" and number == 1:
+        date = formatdate(time.time() + value, usegmt=True)
+        refuse(answer, 429, f"Retry-After: {date}")
     elif how == "wrong-range":
         answer.range = (answer.range[0] + 1, answer.range[1], answer.range[2])
     elif how == "short-range":
@@ -201,9 +227,10 @@ def answer_one(out, path, headers):
         refuse(answer, 404)
         return answer.send(out)
     with open(file, "rb") as opened:
-        data = opened.read()
+        empty = os.fstat(opened.fileno()).st_size == 0
+        data = b"" if empty else mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ)
     asked = headers.get("range")
-    if headers.get("if-range", '"one"') != '"one"':
+    if headers.get("if-range", '"one"') not in ('"one"', MODIFIED):
         asked = None
     answer = Answer(data, asked)
     if not fault(how, name, answer, data, out, asked):
@@ -211,7 +238,14 @@ def answer_one(out, path, headers):
     return answer.send(out)
 
 
+def connected(change):
+    with lock, open(log + ".connections", "a", encoding="utf-8") as out:
+        counts["open"] = counts.get("open", 0) + change
+        out.write(f"{counts['open']}\n")
+
+
 def serve(out):
+    connected(1)
     try:
         if context:
             out = context.wrap_socket(out, server_side=True)
@@ -227,6 +261,7 @@ def serve(out):
     except (OSError, ssl.SSLError):
         pass
     finally:
+        connected(-1)
         out.close()
 
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands/complete/complete.h"
 #include "cli/formats.h"
+#include "cli/hub_cache.h"
 #include "cli/ollama.h"
 #include "cli/types.h"
 #include "lib/program.h"
@@ -153,6 +154,78 @@ static void offer_ollama(struct run *run, const struct place *place)
         ollama_each(run, folder, offer_manifest, &ollama);
 }
 
+/* ---- what lies in the cache of huggingface_hub ---- */
+
+struct hub {
+    struct run *run;
+    const struct place *place;
+    const char *repository; /* with its revision; or NULL */
+};
+
+static void offer_of_hub(const struct hub *hub, const char *repository,
+                         const char *file)
+{
+    char text[PATH_MAX];
+
+    if (snprintf(text, sizeof(text), HUB_PREFIX "%s%s%s", repository,
+                 *file ? "/" : "", file) < (int)sizeof(text))
+        offer(hub->run, hub->place, str_of(text), "", "");
+}
+
+static void offer_repository(void *user, const char *repository)
+{
+    offer_of_hub(user, repository, "");
+}
+
+static void offer_hub_file(void *user, const char *file)
+{
+    const struct hub *hub = user;
+    struct mf_format_info format;
+    size_t size = strlen(file), tail;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        tail = strlen(format.suffix);
+        if (size > tail && strcmp(file + size - tail, format.suffix) == 0) {
+            offer_of_hub(hub, hub->repository, file);
+            return;
+        }
+    }
+}
+
+/* Of "owner/name@revision" that a slash follows. */
+static void offer_hub_files(struct hub *hub, const char *named)
+{
+    char repository[NAME_MAX + 1], commit[HUB_COMMIT_DIGITS + 1];
+    const char *at = strchr(named, '@');
+    time_t when;
+
+    snprintf(repository, sizeof(repository), "%.*s",
+             at ? (int)(at - named) : (int)strlen(named), named);
+    hub->repository = named;
+    if (hub_cache_commit(repository, at ? at + 1 : "main", commit, &when))
+        hub_cache_files(hub->run, repository, commit, offer_hub_file, hub);
+}
+
+/* Once the word begins so: repositories, or files of one after its slash. */
+static void offer_hub(struct run *run, const struct place *place)
+{
+    struct hub hub = { run, place, NULL };
+    char named[NAME_MAX + 1];
+    const char *owner, *slash;
+
+    if (strncmp(place->word, HUB_PREFIX, strlen(HUB_PREFIX)) != 0)
+        return;
+    owner = place->word + strlen(HUB_PREFIX);
+    slash = strchr(owner, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (!slash) {
+        hub_cache_each(run, offer_repository, &hub);
+    } else if (slash - owner < (int)sizeof(named)) {
+        snprintf(named, sizeof(named), "%.*s", (int)(slash - owner), owner);
+        offer_hub_files(&hub, named);
+    }
+}
+
 /* A tensor, then a type after the sign. */
 static void offer_tensor_type(struct run *run, const struct place *place)
 {
@@ -186,6 +259,7 @@ void values_offer(struct run *run, const struct place *place,
         break;
     case MODELS:
         offer_ollama(run, place);
+        offer_hub(run, place);
         offer_models(run);
         break;
     case COMMANDS:

@@ -100,7 +100,7 @@ static const struct option table[] = {
                 "list the classes of config.json that can be converted; with "
                 "--mmproj those with a projector"),
     OPTION_FLAG("--remote", options.remote,
-                "refused: nothing is downloaded; convert a folder"),
+                "IN is a model of the Hub: OWNER/NAME, as hf://OWNER/NAME"),
     OPTION_FLAG("--mistral-format", options.mistral,
                 "of a folder, params.json and consolidated*.safetensors"),
     OPTION_FLAG("--disable-mistral-community-chat-template",
@@ -111,6 +111,7 @@ static const struct option table[] = {
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
     OPTION_FLAG("--verbose", options.no_effect, NULL),
     OPTION_TENSORS_ONLY,
+    OPTION_WHOLE,
     OPTION_ALLOW_MISSING,
     OPTION_RESUME,
     OPTIONS_WRITE,
@@ -254,15 +255,14 @@ static bool check_operands(struct run *run)
 {
     if (options.supported && run->operand_count == 0)
         return true;
+    if (options.remote && run->operand_count > 0)
+        run->operand[0] = remote_named(run->operand[0]);
     if (options.mix)
         explain_mix(run);
     else if (options.supported)
         report_usage(run, "--print-supported-models takes no IN");
     else if (run->operand_count == 0)
         args_missing(run);
-    else if (options.remote)
-        report_usage(run, "--remote is not supported: nothing is downloaded; "
-                          "download the folder and convert that");
     else if (options.no_template && !options.mistral)
         report_usage(run, "--disable-mistral-community-chat-template requires "
                           "--mistral-format");

@@ -24,6 +24,7 @@ static const struct option table[] = {
     OPTION_NONFINITE(options.allow_nonfinite),
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

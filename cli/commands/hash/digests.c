@@ -3,6 +3,7 @@
  * digests.c - digests of a model's tensors
  */
 #include "cli/commands/hash/hash.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 
 struct hex_text hex_text(const uint8_t *digest, size_t size)
@@ -29,8 +30,10 @@ bool digests_compute(struct run *run, const char *path, struct mf_model *model,
 {
     digests->tensor =
         mf_env_resize(run->env, NULL, 0, digests_size(model, digests));
-    if (digests->tensor && mf_model_hash_tensors(model, digests->info.kind,
-                                                 digests->tensor) == MF_OK)
+    if (digests->tensor &&
+        mf_model_hash_tensors(model, digests->info.kind, digests->tensor) ==
+            MF_OK &&
+        remote_check(run, model, path) == MF_OK)
         return true;
     report_failure(run, path);
     return false;

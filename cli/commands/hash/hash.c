@@ -37,6 +37,7 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTION_FILES_FROM,
     { 0 },
 };
@@ -229,6 +230,7 @@ const struct command command_hash = {
     .exit_no = "--check: a model differs from the manifest",
     .options = table,
     .remote = true,
+    .in_order = true,
     .execute = hash,
     .check_operands = files_from_operands,
 };

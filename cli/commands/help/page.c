@@ -234,8 +234,10 @@ void manual_command(struct run *run, const struct command *command)
     roff_heading(&run->out, "DESCRIPTION");
     roff_text(&run->out, command->about);
     if (command->remote)
-        out_text(&run->out, ".PP\nA model can also be on a server: "
-                            "\\fBhttps://\\fR\\fIHOST\\fR/\\fIPATH\\fR.\n");
+        out_text(&run->out,
+                 ".PP\nA model can also be on a server: "
+                 "\\fBhttps://\\fR\\fIHOST\\fR/\\fIPATH\\fR, or "
+                 "\\fBhf://\\fR\\fIOWNER\\fR/\\fINAME\\fR of the Hub.\n");
     if (*words_of(command).text) {
         out_text(&run->out, ".PP\nAlso typed: ");
         roff_part(&run->out, words_of(command).text);

@@ -46,14 +46,17 @@ bool outputs_read(struct run *run, const struct text_list *list,
 bool outputs_check(struct run *run, const struct quantize_options *options,
                    const struct outputs *outputs)
 {
-    const char *alone = run->options->resume  ? "--resume"
-                        : options->keep_split ? "--keep-split"
-                                              : NULL;
-
-    if (alone) {
-        report_usage(run, "'%s' and '--output' cannot both be given", alone);
+    if (options->keep_split) {
+        report_usage(run, "'--keep-split' and '--output' cannot both be given");
         return false;
     }
+    if (run->options->resume && options->report) {
+        report_usage(run, "'--resume', '--report' and several outputs cannot "
+                          "be combined");
+        return false;
+    }
+    if (!output_can_resume(run, ""))
+        return false;
     for (size_t i = 0; i < outputs->count; i++) {
         if (!types_check_mix(run, outputs->at[i].type))
             return false;

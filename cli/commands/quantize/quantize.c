@@ -94,6 +94,7 @@ static const struct option table[] = {
                   "format of OUT; default: by its suffix"),
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

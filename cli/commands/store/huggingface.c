@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/commands/store/store.h"
+#include "cli/hub_cache.h"
 
 #define PREFIX "models--"
 
@@ -25,19 +26,9 @@
 bool huggingface_usual(size_t index, char out[PATH_MAX])
 {
     const struct scan_base llama = { getenv("LLAMA_CACHE"), "" };
-    const struct scan_base bases[] = {
-        { getenv("HF_HUB_CACHE"), "" },
-        { getenv("HUGGINGFACE_HUB_CACHE"), "" },
-        { getenv("HF_HOME"), "/hub" },
-        { getenv("XDG_CACHE_HOME"), "/huggingface/hub" },
-        { getenv("HOME"), "/.cache/huggingface/hub" },
-    };
 
-    if (index > 1)
-        return false;
-    if (index == 1 && scan_first_base(&llama, 1, out))
-        return true;
-    return scan_first_base(bases, sizeof(bases) / sizeof(*bases), out);
+    return index == 0 ? hub_cache_folder(out)
+                      : index == 1 && scan_first_base(&llama, 1, out);
 }
 
 static bool is_repository(const char *name)

@@ -21,6 +21,7 @@ static const struct option table[] = {
     OPTION_FORCE,
     OPTIONS_WORK,
     OPTION_TENSORS_ONLY,
+    OPTION_WHOLE,
     { 0 },
 };
 

@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
+#include "cli/remote/remote.h"
 #include "cli/report.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT, FORM_CODEQUALITY };
@@ -54,6 +55,7 @@ static const struct option table[] = {
                  "show at most N findings of each file (default 1000); all "
                  "are counted"),
     OPTION_ONE_FILE,
+    OPTION_WHOLE,
     OPTION_FLAG("--rules", options.rules, "list all rules"),
     OPTION_TEXT("--explain", "ID", options.explain,
                 "explain a rule and what to do about it, or a known attack; "
@@ -300,6 +302,8 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
         status = named_expect(model, &named);
     if (status == MF_OK)
         status = mf_model_validate_with(model, &how);
+    if (status == MF_OK && options.data)
+        status = remote_check(run, model, path);
     show_verdict(run, path, status == MF_OK ? model : NULL, named);
     mf_model_close(how.outline);
     mf_model_close(model);
@@ -435,6 +439,7 @@ const struct command command_validate = {
     .exit_no = "errors were found",
     .options = table,
     .remote = true,
+    .in_order = true,
     .execute = validate,
     .writes = writes,
     .check_operands = files_from_operands,

@@ -29,6 +29,7 @@ static const struct option table[] = {
                 "about it"),
     OPTION_FORCE,
     OPTION_ALLOW_MISSING,
+    OPTION_WHOLE,
     OPTIONS_WORK,
     { 0 },
 };
