@@ -27,16 +27,6 @@
 /* After so many bytes without an error, retries are counted from 0 again. */
 #define PROGRESS ((uint64_t)1024 * 1024)
 
-char *fetch_text(struct mf_env *env, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = mf_env_resize(env, NULL, 0, size);
-
-    if (copy)
-        memcpy(copy, text, size);
-    return copy;
-}
-
 /* ---- redirects ---- */
 
 static bool is_redirect(const struct request *request)

@@ -64,6 +64,16 @@ static bool is_same(struct remote_file *file, const struct reply *reply,
     return true;
 }
 
+char *fetch_text(struct mf_env *env, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = mf_env_resize(env, NULL, 0, size);
+
+    if (copy)
+        memcpy(copy, text, size);
+    return copy;
+}
+
 static void forget_address(struct fetch *fetch)
 {
     struct remote_file *file = fetch->file;

@@ -327,7 +327,7 @@ static int find_or_begin(struct windows *windows, struct remote_file *file,
         end_streams(windows, file);
     *out = find(windows, file, offset);
     why = refused(windows, file, offset);
-    if (why && !(*out && (windows->whole || offset < (*out)->end)))
+    if (why && !(*out && windows->whole))
         return fail(windows, EIO, "%s", why);
     if (!*out)
         *out = file->ranges ? begin_at(windows, file, offset)
