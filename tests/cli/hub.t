@@ -3,7 +3,7 @@
 #
 # hub.t - models of the Hub, its cache, and lists of files that are hostile
 #
-# All of it happens on 127.0.0.1: tests/remote/hub.py stands in for the Hub.
+# All of it happens on 127.0.0.1: tests/remote/hub.py answers as the Hub does.
 # HUB_PYTHON names a Python with huggingface_hub, if python3 has none: what that
 # downloads from it is compared with what the program reads.
 #
@@ -29,15 +29,15 @@ wrong_name() { # NAME TEXT
 form="expected hf://OWNER/NAME"
 for name in hf:// hf://x hf://x/ hf:///y hf://../y hf://a/.. hf://a/b--c \
     "hf://a b/c" hf://a/-b hf://a/b. "hf://a/b%41" "hf://a/b?x"; do
-    check "$name is no name" wrong_name "$name" "$form"
+    check "a wrong name: $name" wrong_name "$name" "$form"
 done
 check "data sets are not read" wrong_name hf://datasets/a/b "only models"
 for name in hf://a/b@ hf://a/b@.. hf://a/b@x%2F../y hf://a/b@%00 \
     hf://a/b@refs/pr/../c; do
-    check "$name has no revision" wrong_name "$name" "its revision is invalid"
+    check "a wrong revision: $name" wrong_name "$name" "its revision is invalid"
 done
 for name in hf://a/b/../c hf://a/b//c hf://a/b/./c; do
-    check "$name has no path" wrong_name "$name" "its path is invalid"
+    check "a wrong path: $name" wrong_name "$name" "its path is invalid"
 done
 bad_endpoint() {
     HF_ENDPOINT=nowhere expect 2 "HF_ENDPOINT is not a URL" info hf://a/b
@@ -280,7 +280,7 @@ check "private, with a token that may not read" with_token hf_good refused \
 check "missing, without a token" refused hf://own/nothing "no public repository"
 check "missing, with a token" with_token hf_good refused hf://own/nothing \
     "no such repository"
-check "a token that is none" with_token hf_bad refused hf://own/toy \
+check "a token that the Hub does not know" with_token hf_bad refused hf://own/toy \
     "does not accept the token"
 check "a missing revision" refused hf://own/toy@v9 "no such revision"
 check "a missing commit" refused \
@@ -317,7 +317,7 @@ check "a path that is a number" hostile path-number "invalid: path '7'"
 for kind in size-text size-negative size-fraction size-huge; do
     check "a size: $kind" hostile $kind "invalid: size"
 done
-check "a size that is no number" hostile size-true "no type, path or size"
+check "a size that is a bool" hostile size-true "no type, path or size"
 check "a type that is a number" hostile type-number "invalid: type"
 for kind in digest-short digest-upper; do
     check "a digest: $kind" hostile $kind "invalid: lfs.oid"
@@ -393,6 +393,57 @@ check "hash in the same pass" once hash
 check "validate --data in the same pass" once validate --data
 check "one file by hash" checked 1 0 hash hf://own/big
 check "with threads, some is read twice" checked 1 0 hash --threads 4 hf://own/big
+
+# ---- the two processes, and memory
+
+# The first process of a trace is the parser: it connects to nothing, and the
+# other one opens neither the token's file nor the cache.
+keeps_out() {
+    mkdir -p "$dir/home/hub" && echo hf_good >"$dir/home/token" || return
+    strace -f -qq -o "$dir/trace" "$modelfile" info hf://gated/toy >/dev/null 2>&1
+    rm "$dir/home/token"
+    awk -v home="$dir/home" '
+        NR == 1 { parser = $1 }
+        / execve\(/ && NR > 1 { print "runs a program: " $0; bad = 1 }
+        $1 == parser && / (socket|connect|sendto|recvfrom|sendmsg)\(/ {
+            print "the parser connects: " $0
+            bad = 1
+        }
+        $1 != parser && index($0, home) { print "the helper looks: " $0; bad = 1 }
+        $1 == parser && /home\/token/ { token = 1 }
+        $1 != parser && / connect\(.*sin_port/ { connected++ }
+        END {
+            if (!connected || !token)
+                print "not seen: " connected " connections, token " token
+            exit bad || !connected || !token
+        }' "$dir/trace"
+}
+if strace -qq -o "$dir/trace" true 2>/dev/null; then
+    check "the parser connects to nothing, the helper sees no token or cache" keeps_out
+else
+    skip "the two processes" "strace does not work here"
+fi
+
+# Every limit is enough, or ends with 5.
+limits() {
+    failed=0
+    for limit in 20K 60K 100K 300K 800K 2M 4200K 5M 9M 64M; do
+        code=0
+        "$modelfile" hash --quiet --max-memory $limit hf://own/big \
+            >"$dir/out" 2>"$dir/err" || code=$?
+        [ $code = 0 ] || [ $code = 5 ] || {
+            echo "$limit: $code"
+            cat "$dir/err"
+            failed=1
+        }
+    done
+    [ "$code" = 0 ] && return $failed
+}
+if counts_memory; then
+    check "too little memory is exit code 5" limits
+else
+    skip "too little memory" "this build does not count it"
+fi
 
 # ---- the cache
 
@@ -481,7 +532,7 @@ for text in "../../x" "" short "$(printf '%0100d' 1)"; do
         printf %s "$text" >"$HF_HUB_CACHE/models--own--files/refs/v2"
         offline refused hf://own/files@v2/a.gguf "does not have that revision"
     }
-    check "a ref that is no commit: $text" bad_ref
+    check "a ref without a commit: $text" bad_ref
 done
 
 # ---- completion
