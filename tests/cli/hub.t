@@ -499,7 +499,7 @@ check "offline, a folder becomes the same file" offline same_file "$dir/x.gguf" 
     convert @toy "$dir/x.gguf" --force
 check "a folder whose files are there" same_file "$dir/x.gguf" convert @toy "$dir/x.gguf" --force
 : >"$log"
-"$modelfile" convert --quiet hf://own/toy "$dir/x.gguf" --force >/dev/null
+"$modelfile" convert --quiet hf://own/toy "$dir/x.gguf" --force >/dev/null 2>&1
 check "only its list is asked for" requests '^hub GET /api/models/own/toy/tree' 2
 check "and no file of it" requests resolve 0
 rm "$HF_HUB_CACHE/models--own--toy/snapshots/$toy/config.json"
