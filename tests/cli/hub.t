@@ -71,7 +71,8 @@ mkdir -p "$repos/own/toy/main" "$repos/own/shards/main" \
     "$repos/own/files/main" "$repos/own/files/v1" \
     "$repos/own/files/refs%2Fpr%2F1" "$repos/own/below/main/Q8" \
     "$repos/own/below/main/F16" "$repos/own/none/main" \
-    "$repos/own/checkpoint/main" "$repos/own/big/main" "$local"
+    "$repos/own/checkpoint/main" "$repos/own/big/main" \
+    "$repos/own/two/main" "$local"
 cp "$fixtures"/good-hf-llama/* "$repos/own/toy/main"
 cp "$fixtures"/good-hf-llama/*.json "$repos/own/shards/main"
 "$modelfile" split --quiet "$fixtures/good-hf-llama" \
@@ -87,7 +88,8 @@ cp "$fixtures/good-moe.gguf" "$repos/own/below/main/F16/moe.gguf"
 echo text >"$repos/own/below/main/README.md"
 echo text >"$repos/own/none/main/README.md"
 cp "$fixtures/good-torch.pt" "$repos/own/checkpoint/main/pytorch_model.bin"
-python3 tests/remote/models.py "$repos/own/big/main/model.safetensors" "$dir/vocab.gguf"
+python3 tests/remote/models.py "$repos/own/big/main/model.safetensors" "$dir/vocab.gguf" \
+    "$repos/own/two/main/model.safetensors"
 for owner in gated private readless; do
     mkdir -p "$repos/$owner/toy"
     cp -r "$repos/own/toy/main" "$repos/$owner/toy"
@@ -380,19 +382,22 @@ for name in a b; do
     check "GGUF $name" checked 1 0 validate --data hf://own/files/$name.gguf
     check "GGUF $name by hash" checked 1 0 hash hf://own/files/$name.gguf
 done
-once() {
-    : >"$log"
-    "$modelfile" --json "$@" hf://own/big >"$dir/out" 2>/dev/null || return
+once() { # NAME COMMAND...
+    name=$1
+    shift
+    size=$(wc -c <"$repos/own/$name/main/model.safetensors")
+    checked 1 0 "$@" "hf://own/$name" || return
     fetched=$(sed -n 's/.*"remote":.*"bytes":\([0-9]*\),"retries.*/\1/p' "$dir/out")
-    [ "$fetched" -lt $((big + 2000)) ] && return
-    echo "$fetched of $big bytes"
+    [ "$fetched" -lt $((size + 2000)) ] && return
+    echo "$fetched of $size bytes"
     return 1
 }
-big=$(wc -c <"$repos/own/big/main/model.safetensors")
-check "hash in the same pass" once hash
-check "validate --data in the same pass" once validate --data
-check "one file by hash" checked 1 0 hash hf://own/big
-check "with threads, some is read twice" checked 1 0 hash --threads 4 hf://own/big
+for name in big two; do
+    check "hash of $name in the same pass" once $name hash
+    check "hash --algo sha256, too" once $name hash --algo sha256
+    check "validate --data of $name in the same pass" once $name validate --data
+    check "with threads, some is read twice" checked 1 0 hash --threads 4 hf://own/$name
+done
 
 # ---- the two processes, and memory
 

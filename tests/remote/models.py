@@ -3,7 +3,7 @@
 #
 # models.py - models with long headers, for tests of reading over a network
 #
-#     models.py BIG.safetensors VOCAB.gguf
+#     models.py BIG.safetensors VOCAB.gguf [TWO.safetensors]
 import json
 import random
 import struct
@@ -27,6 +27,18 @@ def safetensors(path):
         out.write(struct.pack("<Q", len(text)) + text + data * 7000)
 
 
+def two(path):
+    """The larger tensor comes second."""
+    header = {
+        "a": {"dtype": "F32", "shape": [512, 512], "data_offsets": [0, 1 << 20]},
+        "b": {"dtype": "F32", "shape": [1024, 1024], "data_offsets": [1 << 20, 5 << 20]},
+    }
+    data = struct.pack("<1024f", *(random.Random(2).random() for _ in range(1024)))
+    with open(path, "wb") as out:
+        name = json.dumps(header).encode().ljust(256)
+        out.write(struct.pack("<Q", len(name)) + name + data * 1280)
+
+
 def text(value):
     return struct.pack("<Q", len(value)) + value
 
@@ -42,3 +54,5 @@ def gguf(path):
 
 safetensors(sys.argv[1])
 gguf(sys.argv[2])
+if len(sys.argv) > 3:
+    two(sys.argv[3])
