@@ -195,7 +195,8 @@ enum mf_status mf_folder_subfolders(struct mf_env *env, const char *folder,
 
 /* Which of the names in a folder is the model that opening the folder would
  * open: its name in out, which has room bytes, and the shards member to open it
- * with.  If there is none, or several, the error is that of opening it. */
+ * with.  Without one, or with several, the error says so as opening the folder
+ * does. */
 enum mf_status mf_names_choose(struct mf_env *env, const char *const *names,
                                size_t count, char *out, size_t room,
                                enum mf_shards *shards);

@@ -71,10 +71,10 @@ nl='
 # A cache of huggingface_hub, whose names a shell would obey as well.
 hub=$dir/hub/models--own--tiny
 commit=0123456789012345678901234567890123456789
-mkdir -p "$hub/refs" "$hub/snapshots/$commit" "$dir/hub/models--own--\$(touch pwned)"
+mkdir -p "$hub/refs" "$hub/snapshots/$commit" "$dir/hub/models--own--x\$(touch pwned)"
 printf %s $commit >"$hub/refs/main"
 cp "$dir/here/m.gguf" "$hub/snapshots/$commit/m.gguf"
-cp "$dir/here/m.gguf" "$hub/snapshots/$commit/\$(touch pwned).gguf"
+cp "$dir/here/m.gguf" "$hub/snapshots/$commit/x\$(touch pwned).gguf"
 HF_HUB_CACHE=$dir/hub
 export HF_HUB_CACHE
 
@@ -142,10 +142,10 @@ files_of() { # SHELL
     check "$1: a file with =, by its suffix" type_word "$1" 'modelfile info F\t' 'F=x.gguf'
     check "$1: after the =" type_word "$1" 'modelfile info F=\t' 'F=x.gguf'
     check "$1: after :" type_word "$1" 'modelfile info G:\t' 'G:x.gguf'
-    check "$1: of the Hub" type_word "$1" 'modelfile info hf://own/tiny/$\t' \
-        'hf://own/tiny/$(touch pwned).gguf'
-    check "$1: a repository" type_word "$1" 'modelfile info hf://own/$\t' \
-        'hf://own/$(touch pwned)'
+    check "$1: of the Hub" type_word "$1" 'modelfile info hf://own/tiny/x\t' \
+        'hf://own/tiny/x$(touch pwned).gguf'
+    check "$1: a repository" type_word "$1" 'modelfile info hf://own/x\t' \
+        'hf://own/x$(touch pwned)'
     check "$1: in the value of an option" type_word "$1" 'modelfile hash --check=A\t' \
         '--check=A file.gguf'
     check "$1: in single quotes" type_word "$1" "modelfile info 'A\\t" 'A file.gguf'

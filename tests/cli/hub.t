@@ -3,7 +3,7 @@
 #
 # hub.t - models of the Hub, its cache, and lists of files that are hostile
 #
-# All of it happens on 127.0.0.1: tests/remote/hub.py stands in for the Hub.
+# All of it happens on 127.0.0.1: tests/remote/hub.py answers as the Hub does.
 # HUB_PYTHON names a Python with huggingface_hub, if python3 has none: what that
 # downloads from it is compared with what the program reads.
 #
@@ -29,15 +29,15 @@ wrong_name() { # NAME TEXT
 form="expected hf://OWNER/NAME"
 for name in hf:// hf://x hf://x/ hf:///y hf://../y hf://a/.. hf://a/b--c \
     "hf://a b/c" hf://a/-b hf://a/b. "hf://a/b%41" "hf://a/b?x"; do
-    check "$name is no name" wrong_name "$name" "$form"
+    check "a wrong name: $name" wrong_name "$name" "$form"
 done
 check "data sets are not read" wrong_name hf://datasets/a/b "only models"
 for name in hf://a/b@ hf://a/b@.. hf://a/b@x%2F../y hf://a/b@%00 \
     hf://a/b@refs/pr/../c; do
-    check "$name has no revision" wrong_name "$name" "its revision is invalid"
+    check "a wrong revision: $name" wrong_name "$name" "its revision is invalid"
 done
 for name in hf://a/b/../c hf://a/b//c hf://a/b/./c; do
-    check "$name has no path" wrong_name "$name" "its path is invalid"
+    check "a wrong path: $name" wrong_name "$name" "its path is invalid"
 done
 bad_endpoint() {
     HF_ENDPOINT=nowhere expect 2 "HF_ENDPOINT is not a URL" info hf://a/b
@@ -71,7 +71,8 @@ mkdir -p "$repos/own/toy/main" "$repos/own/shards/main" \
     "$repos/own/files/main" "$repos/own/files/v1" \
     "$repos/own/files/refs%2Fpr%2F1" "$repos/own/below/main/Q8" \
     "$repos/own/below/main/F16" "$repos/own/none/main" \
-    "$repos/own/checkpoint/main" "$repos/own/big/main" "$local"
+    "$repos/own/checkpoint/main" "$repos/own/big/main" \
+    "$repos/own/two/main" "$local"
 cp "$fixtures"/good-hf-llama/* "$repos/own/toy/main"
 cp "$fixtures"/good-hf-llama/*.json "$repos/own/shards/main"
 "$modelfile" split --quiet "$fixtures/good-hf-llama" \
@@ -87,7 +88,8 @@ cp "$fixtures/good-moe.gguf" "$repos/own/below/main/F16/moe.gguf"
 echo text >"$repos/own/below/main/README.md"
 echo text >"$repos/own/none/main/README.md"
 cp "$fixtures/good-torch.pt" "$repos/own/checkpoint/main/pytorch_model.bin"
-python3 tests/remote/models.py "$repos/own/big/main/model.safetensors" "$dir/vocab.gguf"
+python3 tests/remote/models.py "$repos/own/big/main/model.safetensors" "$dir/vocab.gguf" \
+    "$repos/own/two/main/model.safetensors"
 for owner in gated private readless; do
     mkdir -p "$repos/$owner/toy"
     cp -r "$repos/own/toy/main" "$repos/$owner/toy"
@@ -280,7 +282,7 @@ check "private, with a token that may not read" with_token hf_good refused \
 check "missing, without a token" refused hf://own/nothing "no public repository"
 check "missing, with a token" with_token hf_good refused hf://own/nothing \
     "no such repository"
-check "a token that is none" with_token hf_bad refused hf://own/toy \
+check "a token that the Hub does not know" with_token hf_bad refused hf://own/toy \
     "does not accept the token"
 check "a missing revision" refused hf://own/toy@v9 "no such revision"
 check "a missing commit" refused \
@@ -317,7 +319,7 @@ check "a path that is a number" hostile path-number "invalid: path '7'"
 for kind in size-text size-negative size-fraction size-huge; do
     check "a size: $kind" hostile $kind "invalid: size"
 done
-check "a size that is no number" hostile size-true "no type, path or size"
+check "a size that is a bool" hostile size-true "no type, path or size"
 check "a type that is a number" hostile type-number "invalid: type"
 for kind in digest-short digest-upper; do
     check "a digest: $kind" hostile $kind "invalid: lfs.oid"
@@ -380,19 +382,73 @@ for name in a b; do
     check "GGUF $name" checked 1 0 validate --data hf://own/files/$name.gguf
     check "GGUF $name by hash" checked 1 0 hash hf://own/files/$name.gguf
 done
-once() {
-    : >"$log"
-    "$modelfile" --json "$@" hf://own/big >"$dir/out" 2>/dev/null || return
+once() { # NAME COMMAND...
+    name=$1
+    shift
+    size=$(wc -c <"$repos/own/$name/main/model.safetensors")
+    checked 1 0 "$@" "hf://own/$name" || return
     fetched=$(sed -n 's/.*"remote":.*"bytes":\([0-9]*\),"retries.*/\1/p' "$dir/out")
-    [ "$fetched" -lt $((big + 2000)) ] && return
-    echo "$fetched of $big bytes"
+    [ "$fetched" -lt $((size + 2000)) ] && return
+    echo "$fetched of $size bytes"
     return 1
 }
-big=$(wc -c <"$repos/own/big/main/model.safetensors")
-check "hash in the same pass" once hash
-check "validate --data in the same pass" once validate --data
-check "one file by hash" checked 1 0 hash hf://own/big
-check "with threads, some is read twice" checked 1 0 hash --threads 4 hf://own/big
+for name in big two; do
+    check "hash of $name in the same pass" once $name hash
+    check "hash --algo sha256, too" once $name hash --algo sha256
+    check "validate --data of $name in the same pass" once $name validate --data
+    check "with threads, some is read twice" checked 1 0 hash --threads 4 hf://own/$name
+done
+
+# ---- the two processes, and memory
+
+# The first process of a trace is the parser: it connects to nothing, and the
+# other one opens neither the token's file nor the cache.
+keeps_out() {
+    mkdir -p "$dir/home/hub" && echo hf_good >"$dir/home/token" || return
+    strace -f -qq -o "$dir/trace" "$modelfile" info hf://gated/toy >/dev/null 2>&1
+    rm "$dir/home/token"
+    awk -v home="$dir/home" '
+        NR == 1 { parser = $1 }
+        / execve\(/ && NR > 1 { print "runs a program: " $0; bad = 1 }
+        $1 == parser && / (socket|connect|sendto|recvfrom|sendmsg)\(/ {
+            print "the parser connects: " $0
+            bad = 1
+        }
+        $1 != parser && index($0, home) { print "the helper looks: " $0; bad = 1 }
+        $1 == parser && /home\/token/ { token = 1 }
+        $1 != parser && / connect\(.*sin_port/ { connected++ }
+        END {
+            if (!connected || !token)
+                print "not seen: " connected " connections, token " token
+            exit bad || !connected || !token
+        }' "$dir/trace"
+}
+if strace -qq -o "$dir/trace" true 2>/dev/null; then
+    check "the parser connects to nothing, the helper sees no token or cache" keeps_out
+else
+    skip "the two processes" "strace does not work here"
+fi
+
+# Every limit is enough, or ends with 5.
+limits() {
+    failed=0
+    for limit in 20K 60K 100K 300K 800K 2M 4200K 5M 9M 64M; do
+        code=0
+        "$modelfile" hash --quiet --max-memory $limit hf://own/big \
+            >"$dir/out" 2>"$dir/err" || code=$?
+        [ $code = 0 ] || [ $code = 5 ] || {
+            echo "$limit: $code"
+            cat "$dir/err"
+            failed=1
+        }
+    done
+    [ "$code" = 0 ] && return $failed
+}
+if counts_memory; then
+    check "too little memory is exit code 5" limits
+else
+    skip "too little memory" "this build does not count it"
+fi
 
 # ---- the cache
 
@@ -448,7 +504,7 @@ check "offline, a folder becomes the same file" offline same_file "$dir/x.gguf" 
     convert @toy "$dir/x.gguf" --force
 check "a folder whose files are there" same_file "$dir/x.gguf" convert @toy "$dir/x.gguf" --force
 : >"$log"
-"$modelfile" convert --quiet hf://own/toy "$dir/x.gguf" --force >/dev/null
+"$modelfile" convert --quiet hf://own/toy "$dir/x.gguf" --force >/dev/null 2>&1
 check "only its list is asked for" requests '^hub GET /api/models/own/toy/tree' 2
 check "and no file of it" requests resolve 0
 rm "$HF_HUB_CACHE/models--own--toy/snapshots/$toy/config.json"
@@ -481,7 +537,7 @@ for text in "../../x" "" short "$(printf '%0100d' 1)"; do
         printf %s "$text" >"$HF_HUB_CACHE/models--own--files/refs/v2"
         offline refused hf://own/files@v2/a.gguf "does not have that revision"
     }
-    check "a ref that is no commit: $text" bad_ref
+    check "a ref without a commit: $text" bad_ref
 done
 
 # ---- completion

@@ -85,7 +85,8 @@ not_read='OMP_NUM_THREADS'
 variables() {
     {
         grep -rho 'getenv("[A-Z_]*")' cli lib | sed 's/.*"\(.*\)".*/\1/'
-        grep -rho '"MODELFILE_[A-Z_]*"' cli lib --include='*.c' | tr -d '"'
+        grep -rhoE '"(MODELFILE|HF|HUGGING[A-Z]*|TRANSFORMERS)_[A-Z_]*"' cli lib \
+            --include='*.c' | tr -d '"'
         echo "$not_read"
     } | LC_ALL=C sort -u | grep -vxF "$undocumented"
 }

@@ -5,7 +5,7 @@
 #
 #     hub_client.py snapshot REPOSITORY   prints the folder that it downloads
 #     hub_client.py list REPOSITORY       PATH SIZE SHA-256, a line for each file
-#     hub_client.py tensors REPOSITORY    FILE NAME DTYPE SHAPE of each tensor
+#     hub_client.py tensors REPOSITORY    SHARD NAME DTYPE SHAPE BYTES of each tensor
 #     hub_client.py refuses REPOSITORY[@REVISION] ERROR   fails unless it is that
 #     hub_client.py ours                  the lines of tensors, from our JSON
 import hashlib
@@ -45,17 +45,23 @@ def tensors(repository):
 
     found = huggingface_hub.HfApi().get_safetensors_metadata(repository)
     show(
-        (file, name, tensor.dtype.lower(), list(tensor.shape))
-        for file, content in found.files_metadata.items()
-        for name, tensor in content.tensors.items()
+        (
+            shard,
+            name,
+            tensor.dtype.lower(),
+            list(tensor.shape),
+            tensor.data_offsets[1] - tensor.data_offsets[0],
+        )
+        for shard, file in enumerate(sorted(found.files_metadata))
+        for name, tensor in found.files_metadata[file].tensors.items()
     )
 
 
 def ours():
     document = json.load(sys.stdin)
     show(
-        (row["file"].split("/")[-1], row["name"], row["type"], row["shape"])
-        for row in document["tensors"]
+        (row["shard"], row["name"], row["type"], row["shape"], row["bytes"])
+        for row in document["files"][0]["tensors"]
     )
 
 

@@ -3,7 +3,7 @@
 #
 # models.py - models with long headers, for tests of reading over a network
 #
-#     models.py BIG.safetensors VOCAB.gguf SHARDS
+#     models.py BIG.safetensors VOCAB.gguf [TWO.safetensors|SHARDS]
 #
 # SHARDS is a folder: 90,000 tensors in 163 files with an index.json.  Prints how
 # many bytes that and the headers have.
@@ -29,6 +29,18 @@ def safetensors(path):
     data = struct.pack("<300f", *(random.Random(1).random() for _ in range(300)))
     with open(path, "wb") as out:
         out.write(struct.pack("<Q", len(text)) + text + data * 7000)
+
+
+def two(path):
+    """The larger tensor comes second."""
+    header = {
+        "a": {"dtype": "F32", "shape": [512, 512], "data_offsets": [0, 1 << 20]},
+        "b": {"dtype": "F32", "shape": [1024, 1024], "data_offsets": [1 << 20, 5 << 20]},
+    }
+    data = struct.pack("<1024f", *(random.Random(2).random() for _ in range(1024)))
+    with open(path, "wb") as out:
+        name = json.dumps(header).encode().ljust(256)
+        out.write(struct.pack("<Q", len(name)) + name + data * 1280)
 
 
 def text(value):
@@ -76,4 +88,5 @@ def shards(folder):
 
 safetensors(sys.argv[1])
 gguf(sys.argv[2])
-shards(sys.argv[3])
+if len(sys.argv) > 3:
+    (two if sys.argv[3].endswith(".safetensors") else shards)(sys.argv[3])

@@ -236,7 +236,7 @@ void manual_command(struct run *run, const struct command *command)
     if (command->remote)
         out_text(&run->out,
                  ".PP\nA model can also be on a server: "
-                 "\\fBhttps://\\fR\\fIHOST\\fR/\\fIPATH\\fR, or "
+                 "\\fBhttps://\\fR\\fIHOST\\fR/\\fIPATH\\fR,\nor "
                  "\\fBhf://\\fR\\fIOWNER\\fR/\\fINAME\\fR of the Hub.\n");
     if (*words_of(command).text) {
         out_text(&run->out, ".PP\nAlso typed: ");
