@@ -17,8 +17,8 @@ static void text_put(void *user, const void *at, size_t size)
 {
     struct rule_texts *texts = user;
 
-    texts->failed = texts->failed ||
-                    !buffer_add(texts->run, &texts->all, at, size);
+    texts->failed =
+        texts->failed || !buffer_add(texts->run, &texts->all, at, size);
 }
 
 /* IDs and paragraphs become strings: an ID ends with its line, a paragraph

@@ -16,6 +16,7 @@
 
 #include "lib/modelfile.h"
 #include "lib/trials.h"
+#include "lib/json_writer.h"
 
 /* ---- Memory and threads of an env ---------------------------------------- */
 
@@ -65,10 +66,9 @@ struct mf_packed {
 };
 
 /* Gives all of it to put, in pieces. */
-enum mf_status mf_packed_put(struct mf_env *env, const struct mf_packed *packed,
-                             void (*put)(void *user, const void *at,
-                                         size_t size),
-                             void *user);
+enum mf_status
+mf_packed_put(struct mf_env *env, const struct mf_packed *packed,
+              void (*put)(void *user, const void *at, size_t size), void *user);
 
 /* Why calls that would use the instruction set of mf_options.isa will fail, to
  * be found out before any work begins; NULL if they will not. */
@@ -487,42 +487,5 @@ uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
 
 /* Whether a text is well-formed UTF-8. */
 bool mf_text_is_utf8(const char *at, size_t size);
-
-/* ---- JSON ---------------------------------------------------------------- */
-
-/* Writes JSON through the caller's function, with commas and escapes.  The
- * document is always valid.  Characters at which mf_text_clean stops are
- * written as \uXXXX, as two of these, or as a short escape.  A byte that is not
- * UTF-8, such as 0xff, becomes \\xff: the string then contains the four
- * characters \xff. */
-struct mf_json_out {
-    void (*write)(void *user, const char *at, size_t size);
-    void *user;
-    bool comma, after_key; /* private; start with false */
-};
-
-/* bracket: one of { [ and } ].  A last key without a value gets null. */
-void mf_json_begin(struct mf_json_out *json, char bracket);
-void mf_json_end(struct mf_json_out *json, char bracket);
-
-void mf_json_key(struct mf_json_out *json, const char *key);
-void mf_json_string(struct mf_json_out *json, const char *at, size_t size);
-void mf_json_u64(struct mf_json_out *json, uint64_t value);
-void mf_json_i64(struct mf_json_out *json, int64_t value);
-void mf_json_bool(struct mf_json_out *json, bool value);
-void mf_json_null(struct mf_json_out *json);
-
-/* The shortest digits that read back as the same double or float.  JSON lacks
- * NaN and infinity: they are the strings "nan", "inf" and "-inf". */
-void mf_json_f64(struct mf_json_out *json, double value);
-void mf_json_f32(struct mf_json_out *json, float value);
-
-/* A number whose digits a JSON source wrote. */
-void mf_json_digits(struct mf_json_out *json, const char *at, size_t size);
-
-/* A string in pieces; key: it is the name of a member. */
-void mf_json_open_string(struct mf_json_out *json);
-void mf_json_piece(struct mf_json_out *json, const char *at, size_t size);
-void mf_json_close_string(struct mf_json_out *json, bool key);
 
 #endif

@@ -41,8 +41,8 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     if (mf_hash_begin(model->env, kind) != MF_OK ||
         mf_table_refuse(model) != MF_OK || mf_missing_refuse(model) != MF_OK)
         return model->env->error.status;
-    /* One thread reads in order, which a pipe requires; the largest first is for
-     * several. */
+    /* One thread reads in order, which a pipe requires; the largest first is
+     * for several. */
     tensor = sorted(model, mf_env_threads(model->env) > 1 ? MF_ORDER_SIZE
                                                           : MF_ORDER_OFFSET);
     if (!tensor)

@@ -6,10 +6,9 @@
 #include "lib/model/stored_parts.h"
 #include "lib/program.h"
 
-enum mf_status mf_packed_put(struct mf_env *env, const struct mf_packed *packed,
-                             void (*put)(void *user, const void *at,
-                                         size_t size),
-                             void *user)
+enum mf_status
+mf_packed_put(struct mf_env *env, const struct mf_packed *packed,
+              void (*put)(void *user, const void *at, size_t size), void *user)
 {
     enum mf_inflated step = MF_INFLATE_MORE;
     struct mf_inflate inflate = { .env = NULL };

@@ -522,7 +522,7 @@ declared() {
 
 # What lib/program.h, with the headers that it includes, gives the command alone.
 for_program() {
-    code lib/program.h lib/trials.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
+    code lib/program.h lib/trials.h lib/json_writer.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
         LC_ALL=C sort -u
 }
 
