@@ -271,6 +271,21 @@ other_recipe() {
 }
 check "a recipe of another model is refused" other_recipe
 
+# It is there from above: nothing is measured, nor written.
+old_recipe() {
+    code_of quantize "$dense" "$dir/no.gguf" --target-bpw 5 \
+        --save-recipe "$dir/recipe"
+    [ "$code" = 4 ] && [ ! -e "$dir/no.gguf" ] &&
+        grep -q 'exists already' "$dir/err"
+}
+check "a recipe that is there is refused before all work" old_recipe
+both_types() {
+    code_of quantize "$dense" "$dir/no.gguf" --recipe "$dir/recipe" \
+        --tensor-type "a=q8_0"
+    [ "$code" = 2 ] && [ ! -e "$dir/no.gguf" ]
+}
+check "a recipe has all types" both_types
+
 # ---- --fit, --plot, stats --errors
 
 fit() {

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/output.h"
 #include "cli/report.h"
@@ -31,7 +32,6 @@ static const char *needs_target(const struct quantize_options *options)
            : options->importance          ? "--importance"
            : options->samples             ? "--samples"
            : options->save_recipe         ? "--save-recipe"
-           : options->plot                ? "--plot"
            : options->plot                ? "--plot"
            : options->min_types.count > 0 ? "--min-type"
            : options->ties.count > 0      ? "--tie"
@@ -97,10 +97,37 @@ static bool check_names(struct run *run, const struct quantize_options *options)
     return true;
 }
 
+/* What is written after the model is refused before anything is measured. */
+static bool is_free(struct run *run, const char *path)
+{
+    struct stat status;
+
+    if (run->options->force || output_is_stdout(path) ||
+        lstat(path, &status) != 0)
+        return true;
+    report_output_alone(run, path,
+                        "it exists already; use --force to overwrite it");
+    return false;
+}
+
+static bool are_free(struct run *run, const struct quantize_options *options)
+{
+    return (!options->save_recipe ||
+            (is_free(run, options->save_recipe) &&
+             is_free(run, recipe_document(options->save_recipe).at))) &&
+           (!options->plot || is_free(run, options->plot));
+}
+
 bool target_check(struct run *run, const struct quantize_options *options)
 {
     const char *needs = needs_target(options);
 
+    if (options->recipe && (options->tensor_types.count > 0 ||
+                            options->tensor_type_files.count > 0)) {
+        report_usage(run, "'--recipe' has the types of all tensors: "
+                          "'--tensor-type' cannot be given, too");
+        return false;
+    }
     if (!target_is_given(options)) {
         if (needs)
             report_usage(run,
@@ -112,7 +139,8 @@ bool target_check(struct run *run, const struct quantize_options *options)
     if (options->types && !types_check_list(run, "--types", options->types))
         return false;
     return check_alone(run, options) && check_names(run, options) &&
-           (!options->plot || output_fits(run, options->plot));
+           (!options->plot || output_fits(run, options->plot)) &&
+           are_free(run, options);
 }
 
 /* ---- what it may take ---- */
