@@ -52,20 +52,34 @@ static bool is_dash(const char *text)
     return text && strcmp(text, "-") == 0;
 }
 
-/* Of what is read: OUT may be standard output. */
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Whether an operand is a model that is read: others are patterns and names,
+ * and OUT may be standard output. */
+static bool is_read(const struct run *run, size_t operand)
+{
+    const char *names = run->command->operands;
+
+    if (run->command->no_input || begins_with(names, "[STORE"))
+        return false;
+    if (begins_with(names, "FIRST..."))
+        return operand + 1 < run->operand_count;
+    return operand == 0 || begins_with(names, "FILE...") ||
+           begins_with(names, "A B") || begins_with(names, "MATRIX MODEL");
+}
+
 static size_t count_dashes(const struct run *run)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < run->operand_count; i++)
-        found += is_dash(run->operand[i]);
+        found += is_read(run, i) && is_dash(run->operand[i]);
     for (size_t i = 0; i < run->listed_count; i++)
         found += is_dash(run->listed[i]);
-    if (found > 0 && is_dash(run->options->files_from))
-        found++;
-    else if (found > 1 && strstr(run->command->operands, "OUT"))
-        found--;
-    return found;
+    return found + (found > 0 && is_dash(run->options->files_from));
 }
 
 /* For run->instead: why the pipe cannot be read, or not again. */

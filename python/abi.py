@@ -36,7 +36,7 @@ NUMBERS = {
 }
 
 # What the values of constants are made of.
-KNOWN = {"UINT64_MAX": 2**64 - 1, "SIZE_MAX": "c_size_t(-1).value"}
+KNOWN = {"UINT32_MAX": 2**32 - 1, "UINT64_MAX": 2**64 - 1, "SIZE_MAX": "c_size_t(-1).value"}
 
 TOKEN = re.compile(r'\s*(?:(\w+)|("[^"]*")|(.))', re.S)
 

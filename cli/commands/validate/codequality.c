@@ -21,11 +21,12 @@
 
 static struct identities identities;
 
-static void begin(struct run *run, struct out *out, const char *reader)
+static bool begin(struct run *run, struct out *out, const char *reader)
 {
     (void)out; /* where run->json leads */
     (void)reader;
     mf_json_begin(&run->json, '[');
+    return true;
 }
 
 static void location(struct run *run, const char *path)

@@ -43,11 +43,12 @@ static void put(void *user, const char *text)
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                             \
     "<testsuites name=\"modelfile validate\">\n"
 
-static void begin(struct run *run, struct out *out, const char *reader)
+static bool begin(struct run *run, struct out *out, const char *reader)
 {
     (void)run;
     (void)reader; /* each suite names it */
     out_text(out, BEGINNING);
+    return true;
 }
 
 /* The class and the name of a case as they are printed, with a NUL after each,

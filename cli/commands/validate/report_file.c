@@ -195,7 +195,7 @@ void report_files_begin(struct run *run, const char *reader)
         file->json =
             (struct mf_json_out){ .write = write_json, .user = file->out };
         answer = enter(file);
-        file->form->begin(run, file->out, reader);
+        file->failed = !file->form->begin(run, file->out, reader);
         leave(file, answer);
     }
 }

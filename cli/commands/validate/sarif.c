@@ -20,7 +20,8 @@ static void text_object(struct run *run, const char *key, const char *text)
     mf_json_end(&run->json, '}');
 }
 
-static void rules(struct run *run)
+/* False after a report: their texts are missing. */
+static bool rules(struct run *run)
 {
     struct mf_json_out *json = &run->json;
     struct mf_rule_info rule;
@@ -44,15 +45,17 @@ static void rules(struct run *run)
     mf_json_end(json, ']');
     if (explained)
         rule_texts_close(&texts);
+    return explained;
 }
 
 #define SCHEMA                                                                 \
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/"              \
     "schemas/sarif-schema-2.1.0.json"
 
-static void begin(struct run *run, struct out *out, const char *reader)
+static bool begin(struct run *run, struct out *out, const char *reader)
 {
     struct mf_json_out *json = &run->json;
+    bool complete;
 
     (void)out; /* where run->json leads */
     mf_json_begin(json, '{');
@@ -67,7 +70,7 @@ static void begin(struct run *run, struct out *out, const char *reader)
     mf_json_begin(json, '{');
     json_text(run, "name", "modelfile");
     json_text(run, "version", mf_version());
-    rules(run);
+    complete = rules(run);
     mf_json_end(json, '}');
     mf_json_end(json, '}');
     mf_json_key(json, "properties");
@@ -76,6 +79,7 @@ static void begin(struct run *run, struct out *out, const char *reader)
     mf_json_end(json, '}');
     mf_json_key(json, "results");
     mf_json_begin(json, '[');
+    return complete;
 }
 
 /* A path as a URI reference: characters that RFC 3986 reserves become %XX, so

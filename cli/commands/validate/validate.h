@@ -89,7 +89,8 @@ struct report_form {
                               output only */
     const char *empty;     /* all of a report that does not begin so, because
                               it has no findings; may be NULL */
-    void (*begin)(struct run *run, struct out *out, const char *reader);
+    /* False after a report, if it cannot be complete. */
+    bool (*begin)(struct run *run, struct out *out, const char *reader);
     void (*file)(struct run *run, struct out *out,
                  const struct verdict *verdict);
     void (*end)(struct run *run, struct out *out, const struct totals *totals);
