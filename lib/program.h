@@ -14,9 +14,9 @@
 #ifndef MF_LIB_PROGRAM_H
 #define MF_LIB_PROGRAM_H
 
+#include "lib/json_writer.h"
 #include "lib/modelfile.h"
 #include "lib/trials.h"
-#include "lib/json_writer.h"
 
 /* ---- Memory and threads of an env ---------------------------------------- */
 

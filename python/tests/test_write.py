@@ -115,8 +115,11 @@ class Converting(InFolder):
         with self.assertRaisesRegex(modelfile.OutputError, "already exists"):
             modelfile.quantize_many(base, {**paths, "Q5_0": self.path("c.gguf")})
         self.assertFalse(os.path.exists(self.path("c.gguf")))
-        with self.assertRaisesRegex(modelfile.ArgumentError, "resumed"):
-            modelfile.quantize_many(base, paths, resume=True, replace=True)
+        before = [content(path) for path in paths.values()]
+        modelfile.quantize_many(
+            base, paths, resume=True, replace=True, tensor_types=options["tensor_types"]
+        )
+        self.assertEqual([content(path) for path in paths.values()], before)
         with self.assertRaisesRegex(TypeError, "no option 'threds'"):
             modelfile.quantize_many(base, paths, threds=1)
         with self.assertRaisesRegex(modelfile.ArgumentError, "no output"):

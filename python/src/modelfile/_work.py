@@ -352,7 +352,7 @@ def quantize_many(
 
     The source is read once, and each file has the bytes of a quantize() of its own.
     They get their names when all are complete: if one fails, none is there.
-    keep_split and resume are not possible, and all files have one format.  matched
+    keep_split is not possible, and all files have one format.  matched
     counts the tensors of all files together.
 
     >>> import modelfile
