@@ -106,7 +106,11 @@ static void send_request(struct fetch *fetch)
 
     request->url = fetch->address.at;
     request->first = file->known && !file->ranges ? 0 : fetch->next;
-    request->last = fetch->last;
+    /* All of it, as before, should there be ranges now. */
+    request->last = file->known && !file->ranges && file->size > 0 &&
+                            file->size != FETCH_ENDLESS
+                        ? file->size - 1
+                        : fetch->last;
     request->if_range = version_of(file);
     request->whole = request->first == 0 && !file->ranges;
     request->document = file->whole;

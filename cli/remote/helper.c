@@ -25,12 +25,9 @@
 
 #include "cli/budget.h"
 #include "cli/malloc_count.h"
-#include "cli/remote/windows.h"
+#include "cli/remote/window.h"
 #include "cli/room.h"
 #include "lib/program.h"
-
-/* More names than a model has files; each is kept until the end. */
-#define FILES_MAX 4096
 
 #define PATIENCE_MAX 3600 /* seconds */
 
@@ -39,8 +36,8 @@ struct serving {
     const struct helper_work *work;
     struct fetcher fetcher;
     struct windows windows;
-    struct remote_file *file[FILES_MAX];
-    size_t file_count;
+    struct remote_file **file;
+    size_t file_count, file_room;
 };
 
 static struct serving *serving; /* in this process alone */
@@ -179,6 +176,7 @@ static void open_file(struct remote_file *file, bool named)
     const char *why = serving->fetcher.why;
 
     if (file->whole) {
+        window_free_connection(&serving->windows, GOES_ANY);
         file->reason = hub_fetch(&serving->fetcher, file);
     } else {
         file->reason =
@@ -189,12 +187,28 @@ static void open_file(struct remote_file *file, bool named)
     memcpy(file->why, why, sizeof(file->why));
 }
 
+/* Each name that was asked for is kept until the end. */
+static bool has_room(struct mf_env *env)
+{
+    size_t room = serving->file_room, more = room == 0 ? 64 : 2 * room;
+    void *files;
+
+    if (serving->file_count < room)
+        return true;
+    files = mf_env_resize(env, serving->file, room * sizeof(*serving->file),
+                          more * sizeof(*serving->file));
+    if (!files)
+        return false;
+    serving->file = files;
+    serving->file_room = more;
+    return true;
+}
+
 static struct remote_file *add_file(const char *url, enum kind kind, bool named)
 {
     struct mf_env *env = serving->fetcher.env;
-    struct remote_file *file = serving->file_count < FILES_MAX
-                                   ? mf_env_resize(env, NULL, 0, sizeof(*file))
-                                   : NULL;
+    struct remote_file *file =
+        has_room(env) ? mf_env_resize(env, NULL, 0, sizeof(*file)) : NULL;
 
     if (!file)
         return NULL;
@@ -219,7 +233,9 @@ static void version_of(const struct remote_file *file, uint64_t out[2])
 
     if (!*file->etag && !*file->modified)
         return;
+    /* An ETag is one of this address: another's may be the same. */
     mf_sha256_begin(&sha);
+    mf_sha256_add(&sha, file->url, address_path_size(file->url));
     mf_sha256_add(&sha, file->etag, strlen(file->etag) + 1);
     mf_sha256_add(&sha, file->modified, strlen(file->modified) + 1);
     mf_sha256_add(&sha, &file->size, sizeof(file->size));

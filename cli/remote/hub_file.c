@@ -280,9 +280,14 @@ static void put_version(const struct hub_file *file, uint64_t out[2])
     struct mf_sha256 sha;
     uint8_t digest[32];
 
+    /* What the cache has under a plain name can be anything. */
+    if (file->cached && !file->has_digest)
+        return;
     mf_sha256_begin(&sha);
     mf_sha256_add(&sha, commit, strlen(commit) + 1);
     mf_sha256_add(&sha, file->path, strlen(file->path) + 1);
+    if (file->has_digest)
+        mf_sha256_add(&sha, file->digest, sizeof(file->digest));
     mf_sha256_end(&sha, digest);
     memcpy(out, digest, 2 * sizeof(*out));
 }

@@ -230,13 +230,13 @@ static int ask_commit(struct repository *repository)
 /* A name that the cache knows keeps its meaning. */
 static void note_cached(const struct repository *repository, time_t when)
 {
-    char text[400], day[16];
+    char text[400], day[32];
     struct tm parts;
 
-    gmtime_r(&when, &parts);
-    strftime(day, sizeof(day), "%Y-%m-%d", &parts);
-    snprintf(text, sizeof(text),
-             "'%.200s' is commit %s, as the cache has it since %s",
+    if (!gmtime_r(&when, &parts) ||
+        strftime(day, sizeof(day), " since %Y-%m-%d", &parts) == 0)
+        *day = 0;
+    snprintf(text, sizeof(text), "'%.200s' is commit %s, as the cache has it%s",
              repository->name.revision, repository->commit, day);
     report_note(the_hub.run, repository->operand, text);
 }

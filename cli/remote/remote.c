@@ -144,8 +144,9 @@ static bool begin_hub(struct run *run, size_t count)
     hub_endpoint(endpoint);
     work.hub = (struct hub_site){ endpoint->at, token, the_hub.names, count };
     run->hub = &the_hub.cost;
-    /* Data that is read in order can be checked in the same pass. */
-    if (run->command->in_order && run->options->threads == 0)
+    /* Data that is read in order is checked in the same pass: else other bytes
+     * than those that were used would be digested. */
+    if (run->command->in_order)
         run->options->threads = 1;
     return true;
 }

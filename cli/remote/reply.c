@@ -81,10 +81,14 @@ static bool take_range(struct reply *reply, struct text text)
     return take_byte(&text, '/') && is_number(text, &reply->total);
 }
 
+/* It may be sent again: no control characters. */
 static bool keep(struct text text, char *out, size_t room)
 {
-    if (text.size >= room || memchr(text.at, 0, text.size))
+    if (text.size >= room)
         return false;
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.at[i] < ' ' || text.at[i] == 0x7f)
+            return false;
     memcpy(out, text.at, text.size);
     out[text.size] = 0;
     return true;

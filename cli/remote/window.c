@@ -234,6 +234,14 @@ static void finish_all(struct windows *windows)
         window_finish(windows, &windows->window[i]);
 }
 
+bool window_free_connection(struct windows *windows, enum going going)
+{
+    while (!has_connection(windows))
+        if (going == GOES_READ || !let_go(windows, GOES_FETCHED, NULL))
+            return false;
+    return true;
+}
+
 struct window *window_begin(struct windows *windows, struct remote_file *file,
                             struct mf_span span, uint64_t room,
                             enum going going)
@@ -243,9 +251,8 @@ struct window *window_begin(struct windows *windows, struct remote_file *file,
 
     shorten(windows, file, span.offset);
     finish_all(windows);
-    while (!has_connection(windows))
-        if (going == GOES_READ || !let_go(windows, GOES_FETCHED, NULL))
-            return NULL;
+    if (!window_free_connection(windows, going))
+        return NULL;
     while (!unused(windows))
         if (!let_go(windows, going, NULL))
             return NULL;

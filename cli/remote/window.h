@@ -20,6 +20,9 @@ struct window *window_begin(struct windows *windows, struct remote_file *file,
                             struct mf_span span, uint64_t room,
                             enum going going);
 
+/* A connection for one more fetch; false: no window may go for it. */
+bool window_free_connection(struct windows *windows, enum going going);
+
 void window_release(struct windows *windows, struct window *window);
 
 /* It stays with what it has. */

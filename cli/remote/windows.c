@@ -45,10 +45,11 @@ static int no_memory(struct windows *windows)
 static int failed(struct windows *windows, struct window *window)
 {
     const struct fetch *fetch = window->fetch;
-    int reason = fetch ? fetch->reason : EIO;
+    bool is_fetch = fetch && fetch->state == FETCH_FAILED;
+    int reason = is_fetch ? fetch->reason : EIO;
 
     fail(windows, reason, "%s",
-         fetch ? fetch->why : "the server's answer ended early");
+         is_fetch ? fetch->why : "the server's answer has another length");
     window_release(windows, window);
     return reason;
 }
@@ -335,16 +336,28 @@ static int find_or_begin(struct windows *windows, struct remote_file *file,
     return *out ? 0 : no_memory(windows);
 }
 
+/* False if there is no room for what has come, although the window is empty:
+ * it is more than the file had. */
+static bool makes_room(struct windows *windows, struct window *window)
+{
+    bool empty = window->end == window->start;
+    size_t room = window->room;
+
+    window_go_on(windows, window);
+    return !empty || window->room > room || window->end > window->start ||
+           !fetch_is_full(window->fetch);
+}
+
 static int wait_for(struct windows *windows, struct window *window,
                     uint64_t offset)
 {
     while (offset >= window->end) {
-        if (is_failed(window))
+        if (is_failed(window) || window->fetch->state == FETCH_DONE)
             return failed(windows, window);
-        if (fetch_is_full(window->fetch))
-            window_go_on(windows, window);
-        else
+        if (!fetch_is_full(window->fetch))
             fetch_wait(windows->fetcher);
+        else if (!makes_room(windows, window))
+            return failed(windows, window);
     }
     return 0;
 }

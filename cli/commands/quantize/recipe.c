@@ -52,21 +52,25 @@ static bool is_plain(char letter)
            (unsigned char)letter >= 0x80;
 }
 
-/* The name alone.  Patterns have no capital letters in llama-quantize: for one
- * of those any letter will do. */
+/* The name alone.  llama-quantize makes the letters of patterns small: a
+ * capital one is written as its number. */
 static bool add_pattern(struct target *target, struct mf_str name)
 {
     struct buffer *text = &target->text;
     bool done = buffer_add(target->run, text, "^", 1);
 
     for (size_t i = 0; i < name.size && done; i++) {
-        char letter = name.at[i];
-        bool capital = isupper((unsigned char)letter);
+        unsigned char letter = (unsigned char)name.at[i];
+        char number[8];
 
-        if (!is_plain(letter))
-            done = buffer_add(target->run, text, "\\", 1);
-        done =
-            done && buffer_add(target->run, text, capital ? "." : &letter, 1);
+        snprintf(number, sizeof(number), "\\x%02x", letter);
+        if (isupper(letter))
+            done = buffer_add(target->run, text, number, 4);
+        else if (is_plain(name.at[i]))
+            done = buffer_add(target->run, text, name.at + i, 1);
+        else
+            done = buffer_add(target->run, text, "\\", 1) &&
+                   buffer_add(target->run, text, name.at + i, 1);
     }
     return done && buffer_add(target->run, text, "$", 2); /* with its NUL */
 }
