@@ -16,6 +16,7 @@
 #include "cli/malloc_count.h"
 #include "cli/remote/hub_site.h"
 #include "cli/remote/judge.h"
+#include "lib/program.h"
 
 #define RETRIES       3
 #define REDIRECTS_MAX 10
@@ -77,6 +78,23 @@ static const char *version_of(const struct remote_file *file)
     if (*file->etag == '"')
         return file->etag;
     return !*file->etag && *file->modified ? file->modified : NULL;
+}
+
+void fetch_name_version(const struct remote_file *file, uint64_t out[2])
+{
+    struct mf_sha256 sha;
+    uint8_t digest[32];
+
+    if (!*file->etag && !*file->modified)
+        return;
+    /* An ETag is one of this address: another's may be the same. */
+    mf_sha256_begin(&sha);
+    mf_sha256_add(&sha, file->url, address_path_size(file->url));
+    mf_sha256_add(&sha, file->etag, strlen(file->etag) + 1);
+    mf_sha256_add(&sha, file->modified, strlen(file->modified) + 1);
+    mf_sha256_add(&sha, &file->size, sizeof(file->size));
+    mf_sha256_end(&sha, digest);
+    memcpy(out, digest, 2 * sizeof(*out));
 }
 
 static uint64_t now(void)

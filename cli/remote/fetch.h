@@ -108,6 +108,10 @@ void fetch_wait(struct fetcher *fetcher);
 int fetch_document(struct fetcher *fetcher, struct remote_file *file,
                    uint8_t *into, size_t room, size_t *got);
 
+/* What tells this version of the file from others; of a server that says
+ * nothing, 0. */
+void fetch_name_version(const struct remote_file *file, uint64_t out[2]);
+
 /* A copy on the env's heap; NULL if out of memory. */
 char *fetch_text(struct mf_env *env, const char *text);
 

@@ -224,25 +224,6 @@ static struct remote_file *add_file(const char *url, enum kind kind, bool named)
     return file;
 }
 
-/* What tells this version of the file from others; of a server that says
- * nothing, 0. */
-static void version_of(const struct remote_file *file, uint64_t out[2])
-{
-    struct mf_sha256 sha;
-    uint8_t digest[32];
-
-    if (!*file->etag && !*file->modified)
-        return;
-    /* An ETag is one of this address: another's may be the same. */
-    mf_sha256_begin(&sha);
-    mf_sha256_add(&sha, file->url, address_path_size(file->url));
-    mf_sha256_add(&sha, file->etag, strlen(file->etag) + 1);
-    mf_sha256_add(&sha, file->modified, strlen(file->modified) + 1);
-    mf_sha256_add(&sha, &file->size, sizeof(file->size));
-    mf_sha256_end(&sha, digest);
-    memcpy(out, digest, 2 * sizeof(*out));
-}
-
 /* A file that was opened before is not asked for again, there or not. */
 static void open_url(const char *url, enum kind kind, bool named)
 {
@@ -259,7 +240,7 @@ static void open_url(const char *url, enum kind kind, bool named)
     }
     opened.reason = file->reason;
     opened.total = file->size;
-    version_of(file, opened.version);
+    fetch_name_version(file, opened.version);
     opened.size = file->reason != 0 ? strlen(file->why) : 0;
     answer(&opened, file->why);
 }
