@@ -72,7 +72,7 @@ for kind in 5t 70b many-gguf many-safetensors; do
     rm "$work/$kind"
 done
 
-seconds=30
+seconds=10
 [ -z "${QUICK:-}" ] || seconds=3
 for file in llama/llama-wide-Q4_K_M.gguf good-base.safetensors good-torch.pt; do
     check_empty "prefixes and mutants of $file do no harm" \
