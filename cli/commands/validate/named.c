@@ -5,6 +5,7 @@
  * A name of 64 hexadecimal digits is a digest only where a store has such
  * names: elsewhere it may be anything.
  */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
