@@ -18,6 +18,7 @@ static struct {
     uint64_t size;   /* where they end */
     uint64_t header; /* what can be read again */
     uint64_t tail;   /* likewise from here on */
+    uint64_t there;  /* of bytes; zeros follow */
     uint64_t at;     /* where those begin that have not passed */
     bool ended;      /* more was wanted than there is */
 } stream;
@@ -33,7 +34,11 @@ static int64_t read_stream(void *user, uint64_t offset, void *buffer,
                  (const char *)user, count, (size_t)offset, (size_t)stream.at);
     stream.ended = stream.ended || left == 0;
     count = count < left ? count : (size_t)left;
-    memcpy(buffer, stream.bytes + offset, count);
+    memset(buffer, 0, count);
+    if (offset < stream.there)
+        memcpy(buffer, stream.bytes + offset,
+               count < stream.there - offset ? count
+                                             : (size_t)(stream.there - offset));
     if (offset + count > stream.at)
         stream.at = offset + count;
     return (int64_t)count;
@@ -111,6 +116,7 @@ static enum mf_status check_once(struct mf_env *env, const char *name,
     enum mf_status status;
 
     stream.bytes = bytes;
+    stream.there = size;
     /* A window takes what is after the header, too. */
     stream.size = believed > size ? believed : size;
     stream.header = stream.tail = size; /* until it is known */

@@ -246,7 +246,8 @@ END
     rm "$dir/large.gguf"
 fi
 
-if command -v strace >/dev/null; then
+# A leak sanitizer cannot work under strace.
+if command -v strace >/dev/null && counts_memory; then
     closed_early() {
         cat "$dir/good.gguf" "$dir/good.gguf" "$dir/good.gguf" |
             strace -e trace=read -o "$dir/trace" "$modelfile" info --quiet \
@@ -256,7 +257,7 @@ if command -v strace >/dev/null; then
     }
     check "the pipe is closed early" closed_early
 else
-    skip "the pipe is closed early" "strace is not installed"
+    skip "the pipe is closed early" "strace cannot run here"
 fi
 
 finish
