@@ -13,13 +13,11 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY CURL_CA_BUNDLE
 unset HF_TOKEN HF_TOKEN_PATH HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_HUB_OFFLINE
 unset HF_ENDPOINT HUGGING_FACE_HUB_TOKEN HF_HUB_DISABLE_IMPLICIT_TOKEN
 unset TRANSFORMERS_OFFLINE XDG_CACHE_HOME
-MODELFILE_TIMEOUT=5
 HF_HOME=$dir/home
-export MODELFILE_TIMEOUT HF_HOME
+export HF_HOME
 
 # ---- names
 
@@ -58,10 +56,7 @@ offline() {
 check "without the Hub and a cache" offline expect 3 "HF_HUB_OFFLINE is set" \
     info hf://a/b
 
-if ! python3 -c 'import ctypes; ctypes.CDLL("libcurl.so.4")' 2>/dev/null; then
-    skip "all else" "python3 or libcurl is not installed"
-    finish
-fi
+. tests/lib-remote.sh
 
 # ---- the Hub
 
@@ -98,46 +93,14 @@ for name in toy shards; do
     cp -r "$repos/own/$name/main" "$local/$name"
 done
 
-log=$dir/log
-: >"$dir/ports"
-python3 tests/remote/hub.py "$repos" "$log" >"$dir/ports" &
-server=$!
-trap 'kill "$server"; rm -rf "$dir"' EXIT
-tries=0
-while [ ! -s "$dir/ports" ] && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-read -r port data_port <"$dir/ports"
+start_server tests/remote/hub.py "$repos" "$log"
+read -r port data_port <"$dir/port"
 HF_ENDPOINT=http://127.0.0.1:$port
 export HF_ENDPOINT
 
 # ---- the same answers as from the folder
 
-plain() {
-    sed "/as the cache has it since/d; s|hf://own/|$local/|g; s/\"run\": *{.*//; s/\"run\":{.*//" "$1"
-}
-# same COMMAND... : with @NAME for a repository.
-same() {
-    local_code=0 remote_code=0
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|$local/|g") \
-        >"$dir/local-out" 2>"$dir/local-err" || local_code=$?
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|hf://own/|g") \
-        >"$dir/remote-out" 2>"$dir/remote-err" || remote_code=$?
-    plain "$dir/local-out" >"$dir/local-plain"
-    plain "$dir/remote-out" >"$dir/remote-plain"
-    plain "$dir/remote-err" | diff "$dir/local-err" - &&
-        diff "$dir/local-plain" "$dir/remote-plain" &&
-        [ $local_code = $remote_code ]
-}
-same_file() { # OUT COMMAND...
-    out=$1
-    shift
-    same "$@" || return
-    mv "$out" "$out.remote"
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|$local/|g") >/dev/null &&
-        cmp "$out" "$out.remote" && rm "$out" "$out.remote"
-}
+here=$local there=hf://own
 for name in toy shards; do
     check "tensors of $name" same tensors @$name
     check "meta list of $name" same meta list @$name

@@ -11,11 +11,6 @@ set -u
 . tests/tap.sh
 . tests/lib-run.sh
 
-# No proxy of the environment gets in between.
-unset http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY CURL_CA_BUNDLE
-MODELFILE_TIMEOUT=5
-export MODELFILE_TIMEOUT
-
 # ---- without libcurl, and what is refused on the command line
 
 check "no user names in URLs" expect 2 "passwords in URLs" \
@@ -50,8 +45,7 @@ check "a libcurl that cannot be loaded" without_curl
 
 # ---- the server
 
-files=$dir/files
-mkdir "$files"
+. tests/lib-remote.sh
 cp -r "$fixtures"/good-llama.gguf "$fixtures"/good-many-tensors.gguf \
     "$fixtures"/good-base.safetensors "$fixtures"/good-dtypes.apr \
     "$fixtures"/good-sharded "$fixtures"/good-hf-llama "$files"
@@ -61,22 +55,7 @@ cp -r "$fixtures"/good-llama.gguf "$fixtures"/good-many-tensors.gguf \
 # A header of 700 KB and 8 MiB of data; a header of GGUF of 6 MiB.
 python3 tests/remote/models.py "$files/big.safetensors" "$files/vocab.gguf"
 
-# serve LOG [CERTIFICATE KEY]: sets port, and server to what ends it.
-serve() {
-    : >"$dir/port"
-    python3 tests/remote/server.py "$files" "$@" >"$dir/port" &
-    server=$!
-    tries=0
-    while [ ! -s "$dir/port" ] && [ $tries -lt 100 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    port=$(cat "$dir/port")
-}
-log=$dir/log
-serve "$log"
-trap 'kill "$server"; rm -rf "$dir"' EXIT
-base=http://127.0.0.1:$port
+serve
 if [ -z "$port" ]; then
     check "the server starts" false
     finish
@@ -84,36 +63,7 @@ fi
 
 # ---- the same answers as from the file
 
-plain() {
-    sed "s|$base/good/|$files/|g; s/\"run\": *{.*//; s/\"run\":{.*//" "$1"
-}
-
-# same COMMAND... : with @NAME for each model.
-same() {
-    local_code=0 remote_code=0
-    # shellcheck disable=SC2046 # no name has a space
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|$files/|g") \
-        >"$dir/local" 2>"$dir/local-err" || local_code=$?
-    # shellcheck disable=SC2046 # likewise
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|$base/good/|g") \
-        >"$dir/remote" 2>"$dir/remote-err" || remote_code=$?
-    plain "$dir/local" >"$dir/local-plain"
-    plain "$dir/remote" >"$dir/remote-plain"
-    plain "$dir/remote-err" | diff "$dir/local-err" - &&
-        diff "$dir/local-plain" "$dir/remote-plain" &&
-        [ $local_code = $remote_code ]
-}
-
-# same_file OUT COMMAND...: OUT is written alike.
-same_file() {
-    out=$1
-    shift
-    same "$@" || return
-    mv "$out" "$out.remote"
-    # shellcheck disable=SC2046 # likewise
-    "$modelfile" --quiet $(echo "$*" | sed "s|@|$files/|g") >/dev/null &&
-        cmp "$out" "$out.remote" && rm "$out" "$out.remote"
-}
+here=$files there=$base/good
 
 each_model() {
     for name in good-llama.gguf good-many-tensors.gguf good-base.safetensors \
@@ -379,7 +329,7 @@ certificate() {
         -out "$dir/cert.pem" 2>/dev/null
 }
 secure() { # the server has the certificate
-    serve "$log" "$dir/cert.pem" "$dir/key.pem"
+    serve "$dir/cert.pem" "$dir/key.pem"
     base=https://127.0.0.1:$port
 }
 expired() {
@@ -461,8 +411,7 @@ sandbox_has() {
 if strace -qq -o "$dir/trace" true 2>/dev/null; then
     landlock=0
     ! sandbox_has || landlock=1
-    serve "$log"
-    base=http://127.0.0.1:$port
+    serve
     check "the parser connects to nothing, the helper writes and runs nothing" \
         keeps_out
     kill "$server"
