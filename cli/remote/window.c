@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- room ---- */
 
 void window_end_fetch(struct window *window)
@@ -140,7 +135,8 @@ size_t window_place(const struct window *window, uint64_t offset)
 /* Bytes from there on that are in one piece. */
 size_t window_piece(const struct window *window, uint64_t offset, uint64_t size)
 {
-    return (size_t)less(size, window->room - window_place(window, offset));
+    return (size_t)window_less(size,
+                               window->room - window_place(window, offset));
 }
 
 static bool take(void *user, const uint8_t *bytes, size_t size)
@@ -188,9 +184,9 @@ void window_go_on(struct windows *windows, struct window *window)
 {
     bool whole = !window->file->ranges && !windows->whole;
     uint64_t most = whole ? WINDOW_WHOLE : WINDOW_MOST;
-    uint64_t room = less(2 * (uint64_t)window->room, most);
+    uint64_t room = window_less(2 * (uint64_t)window->room, most);
 
-    room = less(room, window->limit - window->start);
+    room = window_less(room, window->limit - window->start);
     if (room <= window->room ||
         !resize(windows, window, (size_t)room, GOES_ANY))
         window->start += (window->end - window->start + 1) / 2;

@@ -7,6 +7,11 @@
 
 #include "cli/remote/windows.h"
 
+static inline uint64_t window_less(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* What may go to make room for another window. */
 enum going {
     GOES_READ,    /* what was read, and has all it will have */

@@ -21,11 +21,6 @@
 /* Between expected bytes as many are fetched with them. */
 #define GAP_MOST ((uint64_t)64 * 1024)
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 __attribute__((format(printf, 3, 4))) static int
 fail(struct windows *windows, int reason, const char *format, ...)
 {
@@ -79,7 +74,7 @@ int windows_open(struct windows *windows, struct remote_file *file,
             break;
         fetch_wait(windows->fetcher);
     }
-    window->limit = file->ranges ? less(first, file->size) : file->size;
+    window->limit = file->ranges ? window_less(first, file->size) : file->size;
     window_finish(windows, window);
     return 0;
 }
@@ -152,7 +147,7 @@ static uint64_t next_after(const struct windows *windows,
     for (size_t i = 0; i < WINDOW_COUNT; i++)
         if (windows->window[i].file == file &&
             windows->window[i].start > offset)
-            next = less(next, windows->window[i].start);
+            next = window_less(next, windows->window[i].start);
     return next;
 }
 
@@ -233,9 +228,10 @@ static struct window *begin_block(struct windows *windows,
                                   uint64_t offset, enum going going)
 {
     uint64_t next = next_after(windows, expected->file, offset);
-    uint64_t size = less(expected->end - offset, windows->block);
+    uint64_t size = window_less(expected->end - offset, windows->block);
     struct mf_span span = {
-        offset, less(size < WINDOW_FIRST ? WINDOW_FIRST : size, next - offset)
+        offset,
+        window_less(size < WINDOW_FIRST ? WINDOW_FIRST : size, next - offset)
     };
     struct window *window =
         window_begin(windows, expected->file, span, span.size, going);
@@ -279,8 +275,8 @@ static struct window *begin_whole(struct windows *windows,
     for (size_t i = 0; i < WINDOW_COUNT; i++)
         if (windows->window[i].file == file)
             window_release(windows, &windows->window[i]);
-    return window_begin(windows, file, span, less(WINDOW_FIRST, file->size),
-                        GOES_ANY);
+    return window_begin(windows, file, span,
+                        window_less(WINDOW_FIRST, file->size), GOES_ANY);
 }
 
 static struct window *begin_at(struct windows *windows,
@@ -296,13 +292,13 @@ static struct window *begin_at(struct windows *windows,
     if (is_data(expected))
         return begin_block(windows, expected, offset, GOES_ANY);
     if (expected) {
-        span.size = less(span.size, expected->end - offset);
+        span.size = window_less(span.size, expected->end - offset);
         room = span.size;
     } else if (!last || last->block) {
         room = WINDOW_FIRST;
-        span.size = less(span.size, WINDOW_FIRST);
+        span.size = window_less(span.size, WINDOW_FIRST);
     }
-    room = less(less(room, WINDOW_MOST), span.size);
+    room = window_less(window_less(room, WINDOW_MOST), span.size);
     return window_begin(windows, file, span, room, GOES_ANY);
 }
 
@@ -392,7 +388,8 @@ int windows_read(struct windows *windows, struct remote_file *file,
         window_go_on(windows, window);
     window_finish(windows, window);
     *out = window->bytes + window_place(window, offset);
-    *count = window_piece(window, offset, less(window->end - offset, *count));
+    *count =
+        window_piece(window, offset, window_less(window->end - offset, *count));
     window->read += *count;
     return 0;
 }

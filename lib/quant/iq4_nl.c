@@ -46,14 +46,10 @@ static void store(const struct mf_parts *parts, uint8_t *block)
     mf_parts_store(parts, mf_nibbles_store, block + 2);
 }
 
-static const mf_depths depths = {
-    { { .scales = 8, .scale = 850, .scale_step = 50 },
-      { .scales = 24, .rounds = 1, .scale = 750, .scale_step = 20 },
-      { .scales = 128, .rounds = 2, .scale = 600, .scale_step = 6 } },
-    { { .scales = 8, .scale = 850, .scale_step = 50 },
-      { .scales = 24, .rounds = 1, .scale = 750, .scale_step = 20 },
-      { .scales = 128, .rounds = 2, .scale = 600, .scale_step = 6 } }
-};
+static const mf_depths depths = MF_DEPTHS_ALIKE(
+    { .scales = 8, .scale = 850, .scale_step = 50 },
+    { .scales = 24, .rounds = 1, .scale = 750, .scale_step = 20 },
+    { .scales = 128, .rounds = 2, .scale = 600, .scale_step = 6 });
 
 static const struct mf_makeup makeup = {
     .bytes = BLOCK,

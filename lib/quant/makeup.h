@@ -48,6 +48,15 @@ struct mf_depth {
 /* Without weights and with them, one for each effort above the least. */
 typedef struct mf_depth mf_depths[2][MF_EFFORT_MOST - MF_EFFORT_LEAST];
 
+/* The same without weights and with them. */
+#define MF_DEPTHS_ALIKE(...)                                                   \
+    {                                                                          \
+        { __VA_ARGS__ },                                                       \
+        {                                                                      \
+            __VA_ARGS__                                                        \
+        }                                                                      \
+    }
+
 /* Parts without codes are read; a block is written.  Multiples are whole
  * numbers within the bounds. */
 struct mf_makeup {

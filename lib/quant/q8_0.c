@@ -60,14 +60,9 @@ static void store(const struct mf_parts *parts, uint8_t *block)
         block[2 + i] = (uint8_t)(parts->code[i] - 127);
 }
 
-static const mf_depths depths = {
-    { { .scales = 3, .scale_step = 8 },
-      { .scales = 6, .scale_step = 6 },
-      { .scales = 200, .scale = -2, .scale_step = 1 } },
-    { { .scales = 3, .scale_step = 8 },
-      { .scales = 6, .scale_step = 6 },
-      { .scales = 200, .scale = -2, .scale_step = 1 } }
-};
+static const mf_depths depths = MF_DEPTHS_ALIKE(
+    { .scales = 3, .scale_step = 8 }, { .scales = 6, .scale_step = 6 },
+    { .scales = 200, .scale = -2, .scale_step = 1 });
 
 static const struct mf_makeup makeup = {
     .bytes = BYTES,

@@ -119,11 +119,48 @@ static inline void mf_shifted_encode_weighted(const struct mf_shifted *type,
 
 /* ---- a search */
 
+static const mf_depths mf_shifted_depths = {
+    { { .scales = 1, .minimums = 1, .scale = 30, .minimum = 30 },
+      { .scales = 2,
+        .minimums = 1,
+        .scale = 10,
+        .scale_step = 40,
+        .minimum = 30 },
+      { .scales = 12,
+        .minimums = 12,
+        .rounds = 1,
+        .scale = -20,
+        .scale_step = 12,
+        .minimum = -20,
+        .minimum_step = 12 } },
+    { { .scales = 6,
+        .minimums = 6,
+        .scale = -20,
+        .scale_step = 30,
+        .minimum = -20,
+        .minimum_step = 30 },
+      { .scales = 12,
+        .minimums = 12,
+        .rounds = 1,
+        .scale = -40,
+        .scale_step = 20,
+        .minimum = -40,
+        .minimum_step = 20 },
+      { .scales = 32,
+        .minimums = 32,
+        .rounds = 2,
+        .scale = -60,
+        .scale_step = 10,
+        .minimum = -60,
+        .minimum_step = 10 } }
+};
+
 #define MF_SHIFTED_MAKEUP(size, most)                                          \
     {                                                                          \
         .bytes = (size), .block_size = 32, .block_count = 1,                   \
         .numbers = MF_NUMBERS_SHIFTED, .high = (most),                         \
-        .load = mf_parts_load_scale, .store = store, .depths = &depths         \
+        .load = mf_parts_load_scale, .store = store,                           \
+        .depths = &mf_shifted_depths                                           \
     }
 
 static inline void mf_shifted_store(const struct mf_shifted *type,

@@ -27,6 +27,7 @@ static bool rules(struct run *run)
     struct mf_rule_info rule;
     struct rule_texts texts;
     bool explained = rule_texts_open(run, &texts);
+    const char *text;
 
     mf_json_key(json, "rules");
     mf_json_begin(json, '[');
@@ -34,8 +35,9 @@ static bool rules(struct run *run)
         mf_json_begin(json, '{');
         json_text(run, "id", rule.id);
         text_object(run, "shortDescription", rule.meaning);
-        if (explained && rule_text(&texts, rule.id))
-            text_object(run, "fullDescription", rule_text(&texts, rule.id));
+        text = explained ? rule_text(&texts, rule.id) : NULL;
+        if (text)
+            text_object(run, "fullDescription", text);
         mf_json_key(json, "defaultConfiguration");
         mf_json_begin(json, '{');
         json_text(run, "level", mf_severity_name(rule.severity));
