@@ -693,6 +693,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
 $(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
+$(BUILD)/tests/test_asking: $(patsubst %,$(BUILD)/cli/%.o,room remote/asking remote/shelf remote/wire)
 $(BUILD)/tests/test_hub: $(patsubst %,$(BUILD)/cli/%.o,hub_cache walk buffer remote/address remote/hub)
 $(BUILD)/tests/test_roff: $(patsubst %,$(BUILD)/cli/%.o,out commands/help/roff)
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o

@@ -14,3 +14,16 @@ void *room_take(size_t size)
 
     return at == MAP_FAILED ? NULL : at;
 }
+
+void *room_share(size_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void room_only_read(void *at, size_t size)
+{
+    mprotect(at, size, PROT_READ);
+}

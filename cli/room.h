@@ -13,4 +13,10 @@
 /* NULL: the system has none; nothing is reported. */
 void *room_take(size_t size);
 
+/* Likewise, of this process and of those that it forks. */
+void *room_share(size_t size);
+
+/* For this process. */
+void room_only_read(void *at, size_t size);
+
 #endif

@@ -5,10 +5,11 @@
 #ifndef MF_CLI_REMOTE_ASKING_H
 #define MF_CLI_REMOTE_ASKING_H
 
+#include "cli/remote/shelf.h"
 #include "cli/remote/wire.h"
 
 /* fd: of the helper. */
-void asking_begin(int fd);
+void asking_begin(int fd, const struct shelf *shelf);
 
 /* For run->remote. */
 const struct remote_cost *asking_cost(void);

@@ -283,7 +283,8 @@ static bool end_unsent(struct fetcher *fetcher)
     return ended;
 }
 
-bool fetch_work(struct fetcher *fetcher, int other)
+/* looks: the caller looks at what has come before there is more. */
+static bool work(struct fetcher *fetcher, int other, bool looks)
 {
     struct pollfd alone = { .fd = other, .events = POLLIN };
     int wait = send_again(fetcher);
@@ -295,15 +296,20 @@ bool fetch_work(struct fetcher *fetcher, int other)
         go_on(ended->user);
         fetcher->news = true;
     }
-    if (end_unsent(fetcher) || fetcher->news)
-        wait = 0; /* there is something to look at */
+    if (end_unsent(fetcher) || (looks && fetcher->news))
+        wait = 0;
     fetcher->news = false;
     return curl_wait(&fetcher->curl, other, wait);
 }
 
+bool fetch_work(struct fetcher *fetcher, int other)
+{
+    return work(fetcher, other, false);
+}
+
 void fetch_wait(struct fetcher *fetcher)
 {
-    if (fetch_work(fetcher, fetcher->other))
+    if (work(fetcher, fetcher->other, true))
         fetcher->over();
 }
 

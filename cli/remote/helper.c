@@ -33,7 +33,7 @@
 
 struct serving {
     int fd;
-    const struct helper_work *work;
+    struct helper_work *work;
     struct fetcher fetcher;
     struct windows windows;
     struct remote_file **file;
@@ -43,12 +43,6 @@ struct serving {
 static struct serving *serving; /* in this process alone */
 
 /* ---- the end ---- */
-
-/* The program sends nothing while it waits, so any news is that it ended. */
-static void over(void)
-{
-    _exit(EXIT_DONE);
-}
 
 static void end_with(pid_t parent)
 {
@@ -140,12 +134,20 @@ static void answer(struct wire_answer *answer, const void *bytes)
 
     answer->cost = serving->fetcher.cost;
     if (process_heap(&heap)) {
-        answer->cost.peak = heap.peak;
+        answer->cost.peak =
+            heap.peak + serving->work->shelf.used * serving->work->shelf.place;
         answer->cost.allocations = heap.allocations;
     }
     if (!wire_write(serving->fd, answer, sizeof(*answer), NULL) ||
-        !wire_write(serving->fd, bytes, (size_t)answer->size, NULL))
+        (answer->found == 0 &&
+         !wire_write(serving->fd, bytes, (size_t)answer->size, NULL)))
         _exit(EXIT_DONE);
+}
+
+/* The program sends nothing while it waits, so any news is that it ended. */
+static void over(void)
+{
+    _exit(EXIT_DONE);
 }
 
 static void refuse(int reason, const char *why)
@@ -350,6 +352,7 @@ static void read_file(const struct wire_ask *ask)
         return;
     }
     part.size = count;
+    part.found = shelf_find(&serving->work->shelf, bytes);
     answer(&part, bytes);
 }
 
@@ -360,11 +363,6 @@ static void expect(const struct wire_ask *ask)
                    ask->size);
 }
 
-static uint64_t microseconds(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 static void tell_cost(void)
 {
     struct wire_answer all = { 0 };
@@ -372,7 +370,9 @@ static void tell_cost(void)
 
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         serving->fetcher.cost.processor =
-            microseconds(&usage.ru_utime) + microseconds(&usage.ru_stime);
+            (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
+                1000000 +
+            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     windows_end(&serving->windows);
     answer(&all, NULL);
 }
@@ -406,7 +406,18 @@ static bool writes_models(const struct command *command)
     return option && option->name;
 }
 
-static void begin(struct run *run, pid_t program, int fd)
+/* Memory that both see would not be counted for --max-memory. */
+void helper_prepare(const struct run *run, struct helper_work *work)
+{
+    work->most =
+        writes_models(run->command) ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
+    work->block = windows_block(run->options->threads);
+    if (run->options->max_memory == 0)
+        shelf_make(&work->shelf, work->most, work->block);
+}
+
+static void begin(struct run *run, pid_t program, int fd,
+                  struct helper_work *work)
 {
     end_with(program);
     serving = room_take(sizeof(*serving)); /* all zero */
@@ -423,13 +434,17 @@ static void begin(struct run *run, pid_t program, int fd)
     serving->fetcher.other = serving->fd;
     serving->fetcher.over = over;
     serving->windows.whole = run->options->whole;
-    serving->windows.block = windows_block(run->options->threads);
-    serving->windows.most =
-        writes_models(run->command) ? WINDOWS_MOST_WRITING : WINDOWS_MOST;
+    serving->windows.block = work->block;
+    serving->windows.most = work->most;
+    serving->windows.shelf = &work->shelf;
+    serving->work = work;
+    serving->fetcher.hub = &work->hub;
 }
 
 static bool answer_one(const struct wire_ask *ask)
 {
+    if (ask->op != WIRE_EXPECT)
+        windows_used(&serving->windows, ask->used);
     switch ((enum wire_op)ask->op) {
     case WIRE_OPEN:
         open_named(ask);
@@ -467,14 +482,12 @@ static bool take_question(struct wire_ask *out)
 }
 
 _Noreturn void helper_serve(struct run *run, pid_t program, int fd,
-                            const struct helper_work *work)
+                            struct helper_work *work)
 {
     struct wire_ask ask;
     bool goes_on = true;
 
-    begin(run, program, fd);
-    serving->work = work;
-    serving->fetcher.hub = &work->hub;
+    begin(run, program, fd, work);
     while (goes_on && take_question(&ask)) {
         if (serving->fetcher.env)
             goes_on = answer_one(&ask);

@@ -134,7 +134,7 @@ static int add_page(struct listing *listing, struct page *page)
 static int add_pages(struct repository *repository, struct listing *listing)
 {
     struct wire_ask ask = { WIRE_LIST, hub_number(repository), 0,
-                            strlen(repository->commit) };
+                            strlen(repository->commit), 0 };
     const char *name = repository->commit;
     struct page page = { NULL, 0, 0, 0 };
     int reason = 0;
@@ -147,7 +147,7 @@ static int add_pages(struct repository *repository, struct listing *listing)
         if (reason == 0)
             reason = add_page(listing, &page);
         release_page(&page);
-        ask = (struct wire_ask){ WIRE_NEXT, page.number, 0, 0 };
+        ask = (struct wire_ask){ WIRE_NEXT, page.number, 0, 0, 0 };
         name = NULL;
     }
     return reason == ENODATA ? 0 : reason;
@@ -213,7 +213,7 @@ int hub_list(struct repository *repository)
 static int ask_commit(struct repository *repository)
 {
     struct wire_ask ask = { WIRE_COMMIT, hub_number(repository), 0,
-                            strlen(repository->name.revision) };
+                            strlen(repository->name.revision), 0 };
     struct page page = { NULL, 0, 0, 0 };
     int reason = read_page(&ask, repository->name.revision, &page);
 

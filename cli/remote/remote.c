@@ -102,6 +102,7 @@ static bool start(struct run *run)
     int pair[2];
     pid_t program = getpid(), helper;
 
+    helper_prepare(run, &work);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
         return false;
     helper = fork();
@@ -109,7 +110,9 @@ static bool start(struct run *run)
         helper_serve(run, program, pair[1], &work);
     close(pair[1]);
     fcntl(pair[0], F_SETFD, FD_CLOEXEC);
-    asking_begin(pair[0]);
+    if (work.shelf.at)
+        room_only_read(work.shelf.at, work.shelf.size);
+    asking_begin(pair[0], &work.shelf);
     return helper > 0;
 }
 
@@ -223,7 +226,7 @@ static int open_remote(const struct wire_ask *ask, const char *name,
 /* The library names a file with the folder of the first one. */
 static int open_beside(void *user, const char *name, struct mf_byte_source *out)
 {
-    struct wire_ask ask = { WIRE_BESIDE, number_of(user), 0, strlen(name) };
+    struct wire_ask ask = { WIRE_BESIDE, number_of(user), 0, strlen(name), 0 };
 
     return ask.size > WIRE_NAME_MAX ? ENOENT : open_remote(&ask, name, out);
 }

@@ -16,11 +16,23 @@ void window_end_fetch(struct window *window)
     window->limit = window->end;
 }
 
+static uint8_t *take_memory(struct windows *windows, size_t room)
+{
+    uint8_t *bytes = shelf_take(windows->shelf, room);
+
+    return bytes ? bytes : mf_env_resize(windows->fetcher->env, NULL, 0, room);
+}
+
+static void give_memory(struct windows *windows, uint8_t *bytes, size_t room)
+{
+    if (bytes && !shelf_give_back(windows->shelf, bytes))
+        mf_env_resize(windows->fetcher->env, bytes, room, 0);
+}
+
 void window_release(struct windows *windows, struct window *window)
 {
     window_end_fetch(window);
-    if (window->bytes)
-        mf_env_resize(windows->fetcher->env, window->bytes, window->room, 0);
+    give_memory(windows, window->bytes, window->room);
     windows->held -= window->room;
     *window = (struct window){ 0 };
 }
@@ -90,7 +102,6 @@ static uint8_t *take_over(struct windows *windows, size_t room,
 static uint8_t *make_room(struct windows *windows, size_t room,
                           enum going going, const struct window *keep)
 {
-    struct mf_env *env = windows->fetcher->env;
     uint8_t *bytes = NULL;
 
     while (!bytes && windows->held > 0 &&
@@ -100,9 +111,9 @@ static uint8_t *make_room(struct windows *windows, size_t room,
             return NULL;
     }
     if (!bytes)
-        bytes = mf_env_resize(env, NULL, 0, room);
+        bytes = take_memory(windows, room);
     while (!bytes && let_go(windows, going, keep))
-        bytes = mf_env_resize(env, NULL, 0, room);
+        bytes = take_memory(windows, room);
     if (bytes)
         windows->held += room;
     return bytes;
@@ -170,7 +181,7 @@ static bool resize(struct windows *windows, struct window *window, size_t room,
         memcpy(bytes + (at - window->start),
                window->bytes + window_place(window, at), some);
     }
-    mf_env_resize(windows->fetcher->env, window->bytes, window->room, 0);
+    give_memory(windows, window->bytes, window->room);
     windows->held -= window->room;
     window->bytes = bytes;
     window->room = room;

@@ -366,13 +366,20 @@ static bool is_nearly_read(const struct window *window, uint64_t offset)
            window->end - offset < window->room / 4;
 }
 
+void windows_used(struct windows *windows, uint64_t used)
+{
+    if (windows->reading)
+        windows->reading->read += used;
+    windows->reading = NULL;
+}
+
 int windows_read(struct windows *windows, struct remote_file *file,
                  uint64_t offset, const uint8_t **out, size_t *count)
 {
     struct window *window;
+    uint64_t most;
     int reason;
 
-    windows->reading = NULL;
     reason = find_or_begin(windows, file, offset, &window);
     if (reason != 0)
         return reason;
@@ -387,10 +394,13 @@ int windows_read(struct windows *windows, struct remote_file *file,
     if (is_nearly_read(window, offset))
         window_go_on(windows, window);
     window_finish(windows, window);
+    most = window->end - offset;
+    /* Of a stream no more, or what one thread has not read yet could go when
+     * another reads on. */
+    if (!window->block || shelf_find(windows->shelf, window->bytes) == 0)
+        most = window_less(most, *count);
     *out = window->bytes + window_place(window, offset);
-    *count =
-        window_piece(window, offset, window_less(window->end - offset, *count));
-    window->read += *count;
+    *count = window_piece(window, offset, most);
     return 0;
 }
 

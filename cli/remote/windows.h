@@ -19,6 +19,7 @@
 #define MF_CLI_REMOTE_WINDOWS_H
 
 #include "cli/remote/fetch.h"
+#include "cli/remote/shelf.h"
 
 #define WINDOW_FIRST ((uint64_t)256 * 1024)
 #define WINDOW_COUNT 256
@@ -64,11 +65,12 @@ struct expected {
 
 struct windows {
     struct fetcher *fetcher;
-    uint64_t most;  /* bytes of all windows */
-    uint64_t block; /* bytes of one of expected bytes */
-    bool whole;     /* --whole */
+    struct shelf *shelf; /* for blocks */
+    uint64_t most;       /* bytes of all windows */
+    uint64_t block;      /* bytes of one of expected bytes */
+    bool whole;          /* --whole */
     struct window window[WINDOW_COUNT];
-    const struct window *reading; /* stays, as it is read; may be NULL */
+    struct window *reading; /* stays, as it is read; may be NULL */
     uint64_t held, clock;
     struct expected expected[EXPECTED_COUNT]; /* in order */
     size_t expected_count;
@@ -89,10 +91,14 @@ int windows_open(struct windows *windows, struct remote_file *file,
 void windows_expect(struct windows *windows, struct remote_file *file,
                     uint64_t offset, uint64_t size);
 
-/* *count bytes at offset, which is in the file, or fewer.  They stay until the
- * next call.  0, or a number of errno. */
+/* *count bytes at offset, which is in the file, or fewer, or more of a block on
+ * the shelf.  They stay until the next windows_used.  0, or a number of errno.
+ */
 int windows_read(struct windows *windows, struct remote_file *file,
                  uint64_t offset, const uint8_t **out, size_t *count);
+
+/* How many of the bytes that were read last are not needed any more. */
+void windows_used(struct windows *windows, uint64_t used);
 
 /* Nothing more will be read: ends all requests. */
 void windows_end(struct windows *windows);

@@ -32,6 +32,7 @@ enum wire_op {
 struct wire_ask {
     uint32_t op, file;
     uint64_t offset, size; /* of the bytes, or of the name */
+    uint64_t used;         /* bytes that the last answer had, and were read */
 };
 
 struct wire_answer {
@@ -39,6 +40,9 @@ struct wire_answer {
     uint32_t file;  /* the number of what was opened */
     uint64_t size;  /* of the bytes that follow, or of the text that says why
                      */
+    uint64_t found; /* where the bytes are on the shelf, counted from 1; 0: they
+                     * follow.  These can be more than was asked for, and stay
+                     * there until the next question. */
     uint64_t total; /* bytes of the file */
     uint64_t version[2]; /* of it: see struct mf_byte_source */
     struct remote_cost cost;

@@ -138,7 +138,10 @@ check "a header of GGUF: six that double" costs 6 16515072 \
     meta list "$base/good/vocab.gguf"
 # Texts of 404 are fetched, too.
 check "data once, in long ranges" costs 6 $(($(size_of $big) + 2000)) \
-    hash "$base/good/big.safetensors"
+    hash --threads 1 "$base/good/big.safetensors"
+# One that is late may find its bytes gone.
+check "and nearly so with threads" costs 10 $(($(size_of $big) + 1048576)) \
+    hash --threads 4 "$base/good/big.safetensors"
 "$modelfile" info "$base/good/good-llama.gguf" >/dev/null 2>"$dir/err"
 check "the closing line says so" \
     grep -Eq '^fetched 23.7 KiB in 1 request · peak heap' "$dir/err"
@@ -314,6 +317,8 @@ limits() {
 }
 if counts_memory; then
     check "too little memory is exit code 5" limits
+    check "with a limit all bytes pass through the socket" same hash @$big \
+        --max-memory 64M
 else
     skip "too little memory" "this build does not count it"
 fi
@@ -405,6 +410,14 @@ keeps_out() {
             exit bad || !connected || (landlock && entered != 2)
         }' "$dir/trace"
 }
+lends() {
+    awk '
+        NR == 1 { parser = $1 }
+        / mmap\(.*PROT_WRITE, MAP_SHARED\|MAP_ANONYMOUS/ { at = $NF; made++ }
+        $1 == parser && at && index($0, " mprotect(" at ",") &&
+            /PROT_READ[ )]/ { only++ }
+        END { exit made != 1 || only != 1 }' "$dir/trace"
+}
 sandbox_has() {
     "$modelfile" version --json | grep -q '"sandbox": *{[^}]*"landlock": *[1-9]'
 }
@@ -414,6 +427,7 @@ if strace -qq -o "$dir/trace" true 2>/dev/null; then
     serve
     check "the parser connects to nothing, the helper writes and runs nothing" \
         keeps_out
+    check "memory of both is read-only for the parser" lends
     kill "$server"
     strace -f -qq -o "$dir/trace" "$modelfile" info "$files/$llama" \
         >/dev/null 2>&1

@@ -439,7 +439,8 @@ maps_files() {
         ! -path "$build/web/*" \
         ! -path '*/cli/room.o' -exec "$nm" -A -u {} + |
         grep -E ' mmap(64)?(@|$)'
-    grep -c 'MAP_ANONYMOUS, -1' cli/room.c | grep -v '^1$'
+    [ "$(grep -c '^    void .at = mmap' cli/room.c)" = \
+        "$(grep -c 'MAP_ANONYMOUS, -1' cli/room.c)" ] || echo cli/room.c
 }
 check_empty "nothing in the program maps files" maps_files
 
