@@ -129,6 +129,8 @@ struct options {
     bool tensors_only;
     bool allow_missing;     /* see missing.h */
     const char *files_from; /* a list of paths; NULL: not given */
+    uint64_t jobs;          /* see jobs.h; 0: not given */
+    const char *part, *log; /* likewise; NULL: not given */
 };
 extern struct options shared_options; /* run->options points here */
 

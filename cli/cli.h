@@ -115,17 +115,18 @@ struct run {
     struct mf_json_out json;
     struct sandbox sandbox;
 
-    enum answering answering;    /* see answer.h */
-    bool trial;                  /* see budget.h */
-    int code;                    /* the worst exit code so far */
-    uint64_t size;               /* of all files opened */
-    struct mf_io_stats other_io; /* of envs that were freed */
-    bool lists_missing;          /* the answer has what is not read */
-    bool chooses_missing;        /* missing_show is called afterwards */
-    size_t findings_max;         /* for each model; 0: the library's default */
-    const char *done_to, *done;  /* which file was changed, and how; or NULL */
-    const char *imatrix;         /* the importance matrix, or NULL */
-    const char *adapter;         /* what is added to the model, or NULL */
+    enum answering answering;        /* see answer.h */
+    bool trial;                      /* see budget.h */
+    int code;                        /* the worst exit code so far */
+    uint64_t size;                   /* of all files opened */
+    struct mf_io_stats other_io;     /* of envs that were freed, and of jobs */
+    struct mf_heap_stats other_heap; /* the largest of jobs; all allocations */
+    bool lists_missing;              /* the answer has what is not read */
+    bool chooses_missing;            /* missing_show is called afterwards */
+    size_t findings_max;        /* for each model; 0: the library's default */
+    const char *done_to, *done; /* which file was changed, and how; or NULL */
+    const char *imatrix;        /* the importance matrix, or NULL */
+    const char *adapter;        /* what is added to the model, or NULL */
     bool may_be_bare; /* config.json alone is a model: see mf_open_options */
     /* More about an error of the library, or ""; NULL: there is never more. */
     const char *(*why)(const struct mf_error *error);

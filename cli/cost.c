@@ -173,6 +173,9 @@ static struct cost cost_of(const struct run *run)
         cost.peak = process.peak;
         cost.allocations = process.allocations;
     }
+    if (run->other_heap.peak > cost.peak)
+        cost.peak = run->other_heap.peak;
+    cost.allocations += run->other_heap.allocations;
     cost.resident = (uint64_t)usage.ru_maxrss * 1024;
     cost.read = io.bytes_read + run->other_io.bytes_read - run->read_again;
     cost.written = io.bytes_written + run->other_io.bytes_written;

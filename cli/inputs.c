@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cli/answer.h"
+#include "cli/jobs.h"
 #include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/ollama.h"
@@ -80,13 +81,81 @@ static void end_one(struct each *each)
         record_sample_end(each->run);
 }
 
-static void show_one(struct each *each, const char *path, enum mf_shards shards)
+static void show_here(struct each *each, const char *path,
+                      enum mf_shards shards)
 {
-    if (is_over(each))
-        return;
     begin_one(each, path);
     each->show(each->run, path, shards);
     end_one(each);
+}
+
+static void fail_here(struct each *each, const char *path)
+{
+    begin_one(each, path);
+    each->fail(each->run, path);
+    end_one(each);
+}
+
+/* ---- a file for a process of its own ---- */
+
+static void begin_answer(struct run *run)
+{
+    answer_begin(run);
+    answer_files_begin(run);
+}
+
+static void end_answer(struct each *each)
+{
+    answer_files_end(each->run);
+    if (each->done)
+        each->done(each->run);
+    if (each->sum)
+        each->sum(each->run);
+    answer_end(each->run);
+}
+
+struct alone {
+    struct each *each;
+    const char *path;
+    enum mf_shards shards;
+};
+
+static void show_alone(void *user)
+{
+    const struct alone *alone = user;
+
+    begin_answer(alone->each->run);
+    show_here(alone->each, alone->path, alone->shards);
+    end_answer(alone->each);
+}
+
+static void fail_alone(void *user)
+{
+    const struct alone *alone = user;
+
+    begin_answer(alone->each->run);
+    fail_here(alone->each, alone->path);
+    end_answer(alone->each);
+}
+
+static void give(struct each *each, const char *path, enum mf_shards shards,
+                 bool failed)
+{
+    struct alone alone = { each, path, shards };
+    struct jobs_act act = { failed ? fail_alone : show_alone, &alone, failed };
+
+    each->shown++;
+    jobs_give(each->run, path, &act);
+}
+
+/* ---- each file ---- */
+
+static void show_one(struct each *each, const char *path, enum mf_shards shards)
+{
+    if (jobs_are_used(each->run))
+        give(each, path, shards, false);
+    else if (!is_over(each))
+        show_here(each, path, shards);
 }
 
 static enum mf_status show_found(void *user, const char *path,
@@ -98,11 +167,10 @@ static enum mf_status show_found(void *user, const char *path,
 
 static void fail_one(struct each *each, const char *path)
 {
-    if (is_over(each))
-        return;
-    begin_one(each, path);
-    each->fail(each->run, path);
-    end_one(each);
+    if (jobs_are_used(each->run))
+        give(each, path, MF_SHARDS_AUTO, true);
+    else if (!is_over(each))
+        fail_here(each, path);
 }
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
@@ -165,20 +233,19 @@ static void show_glob(struct each *each, const char *pattern)
 static void show_operands(struct each *each)
 {
     struct run *run = each->run;
+    bool jobs = jobs_are_used(run);
 
-    answer_begin(run);
-    answer_files_begin(run);
+    if (!jobs)
+        begin_answer(run);
     for (size_t i = 0; i < run->operand_count; i++)
         if (is_glob(run->operand[i]))
             show_glob(each, run->operand[i]);
         else
             show_operand(each, run->operand[i]);
-    answer_files_end(run);
-    if (each->done)
-        each->done(run);
-    if (each->sum)
-        each->sum(run);
-    answer_end(run);
+    if (jobs)
+        jobs_end(run);
+    else
+        end_answer(each);
 }
 
 void inputs_each(struct run *run, inputs_show *show,
@@ -284,23 +351,62 @@ static void show_model(struct run *run, enum mf_shards shards,
 }
 
 /* Whichever of the two functions is given. */
-static void each_listed(struct run *run, bool metadata_only,
-                        inputs_show_model *show,
-                        void (*show_file)(struct run *run))
+struct listed {
+    struct run *run;
+    bool metadata_only;
+    inputs_show_model *show;
+    void (*show_file)(struct run *run);
+};
+
+static void show_listed(const struct listed *listed)
 {
-    answer_begin(run);
-    answer_files_begin(run);
+    struct run *run = listed->run;
+
+    record_sample_begin();
+    answer_file_begin(run, run->operand[0]);
+    if (listed->show_file)
+        listed->show_file(run);
+    else
+        open_model(run, MF_SHARDS_AUTO, listed->metadata_only, listed->show);
+    answer_file_end(run);
+    record_sample_end(run);
+}
+
+static void show_listed_alone(void *user)
+{
+    const struct listed *listed = user;
+
+    begin_answer(listed->run);
+    show_listed(listed);
+    answer_files_end(listed->run);
+    answer_end(listed->run);
+}
+
+static void give_listed(struct listed *listed)
+{
+    struct jobs_act act = { show_listed_alone, listed, false };
+
+    jobs_give(listed->run, listed->run->operand[0], &act);
+}
+
+static void each_listed(struct listed *listed)
+{
+    struct run *run = listed->run;
+    bool jobs = jobs_are_used(run);
+
+    if (!jobs)
+        begin_answer(run);
     for (size_t i = 0; i <= run->listed_count; i++) {
         if (i > 0)
             run->operand[0] = run->listed[i - 1];
-        record_sample_begin();
-        answer_file_begin(run, run->operand[0]);
-        if (show_file)
-            show_file(run);
+        if (jobs)
+            give_listed(listed);
         else
-            open_model(run, MF_SHARDS_AUTO, metadata_only, show);
-        answer_file_end(run);
-        record_sample_end(run);
+            show_listed(listed);
+    }
+    if (jobs) {
+        jobs_end(run);
+        return;
     }
     answer_files_end(run);
     answer_end(run);
@@ -308,12 +414,16 @@ static void each_listed(struct run *run, bool metadata_only,
 
 void inputs_listed(struct run *run, bool metadata_only, inputs_show_model *show)
 {
-    each_listed(run, metadata_only, show, NULL);
+    struct listed listed = { run, metadata_only, show, NULL };
+
+    each_listed(&listed);
 }
 
 void inputs_listed_files(struct run *run, void (*show)(struct run *run))
 {
-    each_listed(run, false, NULL, show);
+    struct listed listed = { run, false, NULL, show };
+
+    each_listed(&listed);
 }
 
 void inputs_one(struct run *run, bool metadata_only, inputs_show_model *show)

@@ -7,7 +7,6 @@
  * before a file is read; and before that the process that talks to the network,
  * if there is one.
  */
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +15,17 @@
 #include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/cost.h"
 #include "cli/dhat.h"
 #include "cli/find.h"
 #include "cli/held.h"
 #include "cli/help.h"
+#include "cli/jobs.h"
 #include "cli/measure/measure.h"
 #include "cli/progress.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
+#include "cli/start.h"
 #include "cli/stream.h"
 
 static struct run run;
@@ -61,42 +61,6 @@ static void enter_sandbox(void)
     sandbox_enter(&run.sandbox);
 }
 
-/* An env as the options say. */
-static bool make_env(void)
-{
-    struct mf_options options = { .size = sizeof(struct mf_options) };
-    const char *refused;
-
-    options.threads = run.options->threads < UINT_MAX
-                          ? (unsigned)run.options->threads
-                          : UINT_MAX;
-    budget_env(&run, &options);
-    options.progress = run.trial ? trial_progress : progress_update;
-    options.progress_user = &run;
-    options.pending_edit = report_pending_edit;
-    options.pending_edit_user = &run;
-    options.scratch_file = scratch_file();
-    options.isa = getenv("MODELFILE_ISA");
-    options.scratch_folder = getenv("TMPDIR");
-    options.timings = run.options->timings || run.options->record;
-    run.progress.shown = run.started;
-    timings_begin(&run);
-    run.env = mf_env_new(&options);
-    if (!run.env) {
-        report_no_env(&run);
-        return false;
-    }
-    dhat_env_begins(run.env);
-    mf_env_use_dash(run.env);
-    if (run.trial)
-        mf_env_discard(run.env);
-    progress_catch_signals(&run);
-    refused = run.options->help ? NULL : mf_isa_refused(run.env);
-    if (refused)
-        report_usage(&run, "MODELFILE_ISA is '%s': %s", options.isa, refused);
-    return !refused;
-}
-
 static void execute(int count, char **arguments)
 {
     int words = find_in_arguments(&run, count, arguments);
@@ -109,6 +73,8 @@ static void execute(int count, char **arguments)
     if (!args_parse(&run, count - words, arguments + words) ||
         (!run.options->help && !dhat_check(&run)))
         return;
+    if (!run.options->help && !jobs_begin(&run))
+        return;
     if (!stream_begin(&run))
         return;
     budget_begin(&run);
@@ -117,7 +83,7 @@ static void execute(int count, char **arguments)
     if (!remote_begin(&run))
         return;
     enter_sandbox();
-    if (!make_env())
+    if (!start_env(&run))
         return;
     record_begin(&run);
     run.out.colour = out_wants_colour(run.options->colour, run.out.terminal);
@@ -125,23 +91,6 @@ static void execute(int count, char **arguments)
         help_command(&run, run.command);
     else
         run.command->execute(&run);
-}
-
-/* A full disk is an error; a reader that went away (| head) is not. */
-static void finish(void)
-{
-    out_flush(&run.out);
-    if (run.out.error)
-        report_lost(&run);
-    else if (run.out.stopped)
-        report_stopped(&run);
-    record_close(&run);
-    if (!run.out.error && !run.out.stopped && run.env && !run.out.closed &&
-        run.code != EXIT_USAGE) {
-        stream_close(&run);
-        cost_close(&run);
-    }
-    timings_close(&run);
 }
 
 /* The words are in memory one after the other, and stay so when options and
@@ -183,7 +132,7 @@ static int run_program(int count, char **arguments, char *buffer)
             run.options->json = true; /* for errors of the command line, too */
     execute(count > 0 ? count - 1 : 0, arguments + 1);
     budget_end_trial(&run);
-    finish();
+    start_finish(&run);
     stream_end();
     env = run.env;
     run.env = NULL; /* a signal may still come */

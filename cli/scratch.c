@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "cli/remote/remote.h"
+#include "cli/room.h"
 #include "lib/program.h"
 
-static int file; /* 0: none */
+static int file;   /* 0: none */
+static int *files; /* of each process; NULL: there is one */
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -74,6 +76,24 @@ void scratch_open(int count, char **arguments)
                 break;
         }
     if (file < 0)
+        file = 0;
+}
+
+void scratch_divide(size_t count)
+{
+    files = file > 0 && count > 1 ? room_take(count * sizeof(*files)) : NULL;
+    for (size_t i = 0; files && i < count; i++) {
+        files[i] = i == 0 ? file : mf_scratch_open(getenv("TMPDIR"));
+        if (files[i] < 0)
+            files[i] = 0;
+    }
+}
+
+void scratch_use(size_t place)
+{
+    if (files)
+        file = files[place];
+    else if (place > 0)
         file = 0;
 }
 

@@ -103,8 +103,8 @@ extern "C" {
 
 #define MF_VERSION_MAJOR  0
 #define MF_VERSION_MINOR  3
-#define MF_VERSION_PATCH  3
-#define MF_VERSION_STRING "0.3.3"
+#define MF_VERSION_PATCH  4
+#define MF_VERSION_STRING "0.3.4"
 
 #if defined(__GNUC__)
 #define MF_API __attribute__((visibility("default")))
@@ -112,7 +112,7 @@ extern "C" {
 #define MF_API
 #endif
 
-/* The version of the library that runs, "0.3.3"; MF_VERSION_STRING is the one
+/* The version of the library that runs, "0.3.4"; MF_VERSION_STRING is the one
  * that the program was compiled against. */
 MF_API const char *mf_version(void);
 

@@ -211,7 +211,7 @@ check "without a space" by_shell "nospace" tensors info many.gguf ''
 # A word that is a kind of number, or names what only the user knows.
 nothing_to_offer='
 N SIZE X MiB THREADS BITS   a number
-N,... N,N,... SIZE,...  numbers
+N,... N,N,... SIZE,... I/N  numbers
 TEXT WORK               any text
 NAME                    a name that the model gets
 VALUE                   any value

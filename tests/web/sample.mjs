@@ -191,9 +191,9 @@ function recorded() {
     const energy = { source: "rapl", status: "measured", joules: 22.7, mean_watts: 65 };
 
     // A folder, a heap profile and an answer at once.
-    return { kind: "folder", version: "0.3.3", command: "quantize", exit_code: 0, seconds: 12.5,
+    return { kind: "folder", version: "0.3.4", command: "quantize", exit_code: 0, seconds: 12.5,
              wall_seconds: 12.6, latency, energy,
-             configuration: { model_commit: "modelfile 0.3.3 quantize ... Q4_K_M", lambda: 0 },
+             configuration: { model_commit: "modelfile 0.3.4 quantize ... Q4_K_M", lambda: 0 },
              host: { system: "Linux", machine: "x86_64", processors: 8, memory_bytes: 25276059648 },
              totals: { peak_heap_bytes: 67108864, heap_allocations: 1000, bytes_read: "18446744073709551615" },
              settings: ["Q8_0_t1", "Q4_0_t2"].map((setting) => ({ setting, type: setting.slice(0, 4),
@@ -226,7 +226,7 @@ function full() {
     const tensors = llamaTensors(32);
     const table = { ...encodeTensors(tensors), flags: { 17: ["damaged"] } };
 
-    return { report: 1, modelfile: "0.3.3", models: [modelOf(tensors, {}, { tensors: table,
+    return { report: 1, modelfile: "0.3.4", models: [modelOf(tensors, {}, { tensors: table,
         data: dataOf(tensors), imatrix: matrixOf(tensors) })], recorded: recorded() };
 }
 
@@ -239,7 +239,7 @@ function pair() {
     const differ = quantized.map((each, i) => ({ name: each.name, a: i, b: i,
         what: ["type", "data"], first: 0, values: values() })).filter((_, i) => quantized[i].type !== 0);
 
-    return { report: 1, modelfile: "0.3.3",
+    return { report: 1, modelfile: "0.3.4",
         models: [modelOf(source, { name: "Source", file_type: "F32" }),
                  modelOf(quantized, { name: "Quantized" })],
         compare: [{ a: 0, b: 1, same: false, tensors: differ, metadata: [
@@ -265,7 +265,7 @@ export function largeTensors() {
     return tensors;
 }
 
-const large = () => ({ report: 1, modelfile: "0.3.3",
+const large = () => ({ report: 1, modelfile: "0.3.4",
                        models: [modelOf(largeTensors(), { name: "Large" })] });
 
 const RUN = "window.pwned=1";
@@ -346,7 +346,7 @@ export function small() {
     seed = 1;
     const tensors = llamaTensors(2), two = pair();
 
-    return JSON.parse(JSON.stringify({ report: 1, modelfile: "0.3.3",
+    return JSON.parse(JSON.stringify({ report: 1, modelfile: "0.3.4",
         models: [modelOf(tensors, {}, { data: dataOf(tensors), imatrix: matrixOf(tensors) }),
                  modelOf(tensors, {})],
         compare: [{ ...two.compare[0], tensors: two.compare[0].tensors.slice(0, 9),

@@ -8,6 +8,7 @@
 
 #include "cli/files_from.h"
 #include "cli/inputs.h"
+#include "cli/jobs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
 #include "cli/report.h"
@@ -39,6 +40,7 @@ static const struct option table[] = {
     OPTION_ALLOW_MISSING,
     OPTION_WHOLE,
     OPTION_FILES_FROM,
+    OPTIONS_JOBS,
     { 0 },
 };
 
@@ -193,6 +195,9 @@ static void hash(struct run *run)
 {
     bool llama = options.form == FORM_LLAMA;
 
+    if ((options.duplicates && !jobs_allow(run, "--duplicates")) ||
+        (options.check && !jobs_allow(run, "--check")))
+        return;
     if (options.duplicates && (options.check || options.algo > 0))
         report_usage(run, "'--duplicates' cannot be given with '%s'",
                      options.check ? "--check" : "--algo");

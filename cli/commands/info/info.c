@@ -12,6 +12,7 @@
 #include "cli/describe.h"
 #include "cli/files_from.h"
 #include "cli/inputs.h"
+#include "cli/jobs.h"
 #include "cli/json.h"
 #include "cli/kinds.h"
 #include "cli/missing.h"
@@ -36,6 +37,7 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_FILES_FROM,
+    OPTIONS_JOBS,
     { 0 },
 };
 

@@ -7,7 +7,9 @@
 #include "cli/cli.h"
 #include "cli/commands/tensors/tensors.h"
 #include "cli/describe.h"
+#include "cli/files_from.h"
 #include "cli/inputs.h"
+#include "cli/jobs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
 #include "cli/names.h"
@@ -16,6 +18,8 @@
 #include "cli/tsv.h"
 
 enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
+
+static const char *first; /* of several files */
 
 static struct {
     unsigned sort; /* enum sort */
@@ -33,6 +37,8 @@ static const struct option table[] = {
                 "a line of tab-separated values per tensor, without sums"),
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
+    OPTION_FILES_FROM,
+    OPTIONS_JOBS,
     { 0 },
 };
 
@@ -355,6 +361,16 @@ static bool show_table(struct run *run, const struct mf_model *model,
     return chunks_show(run, &choice);
 }
 
+/* Of several files, which one it is. */
+static void show_file(struct run *run)
+{
+    if (!files_from_several(run) || run->options->json)
+        return;
+    out_text(&run->out, run->operand[0] == first ? "" : "\n");
+    out_escaped(&run->out, str_of(run->operand[0]), "");
+    out_text(&run->out, "\n");
+}
+
 static void show(struct run *run, struct mf_model *model)
 {
     enum sort by = (enum sort)options.sort;
@@ -374,6 +390,7 @@ static void show(struct run *run, struct mf_model *model)
     };
     struct totals totals = { 0 };
 
+    show_file(run);
     if (by == SORT_FILE && options.top > 0)
         by = SORT_SIZE;
     if (show_table(run, model, by))
@@ -393,18 +410,28 @@ static void show(struct run *run, struct mf_model *model)
                   choice.sorted ? sorted_size(&choice) : 0, 0);
 }
 
+/* With a list of files, the only operand is a pattern. */
+static bool is_file(const struct run *run, size_t index)
+{
+    return index == 0 && !run->options->files_from;
+}
+
 static bool check_operands(struct run *run)
 {
-    return names_one_file(run, NAMED_TENSOR);
+    return run->options->files_from ? files_from_sort(run, is_file)
+                                    : names_one_file(run, NAMED_TENSOR);
 }
 
 static void tensors_info(struct run *run)
 {
     run->lists_missing = !options.tsv;
+    first = run->operand[0];
     if (options.tsv && options.totals)
         report_usage(run, "'--tsv' and '--totals' cannot both be given");
+    else if (options.tsv && files_from_several(run))
+        report_usage(run, "'--tsv' is about one file");
     else if (!options.tsv || tsv_fits(run))
-        inputs_one(run, false, show);
+        inputs_listed(run, false, show);
 }
 
 const struct command command_tensors_info = {
@@ -424,6 +451,8 @@ const struct command command_tensors_info = {
                 "modelfile tensors model.gguf --top 10\n"
                 "modelfile tensors model.gguf --totals --json\n"
                 "modelfile tensors model.gguf --tsv | cut -f1,3\n"
+                "find . -name '*.gguf' | modelfile tensors --files-from - "
+                "--totals\n"
                 "modelfile tensors data.parquet     its column chunks\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,

@@ -9,6 +9,7 @@
 
 #include "cli/files_from.h"
 #include "cli/inputs.h"
+#include "cli/jobs.h"
 #include "cli/json.h"
 #include "cli/missing.h"
 #include "cli/remote/remote.h"
@@ -62,6 +63,7 @@ static const struct option table[] = {
                 "'attacks' lists these"),
     OPTIONS_WORK,
     OPTION_FILES_FROM,
+    OPTIONS_JOBS,
     { 0 },
 };
 
@@ -331,9 +333,19 @@ static size_t findings_to_keep(void)
     return more < SIZE_MAX - limit ? limit + more : SIZE_MAX;
 }
 
+static bool fits_jobs(struct run *run)
+{
+    return (options.form == FORM_TEXT || options.form == FORM_JSON ||
+            jobs_allow(run, "--format")) &&
+           (!options.sarif || jobs_allow(run, "--sarif")) &&
+           (!options.junit || jobs_allow(run, "--junit")) &&
+           (!options.codequality || jobs_allow(run, "--codequality")) &&
+           (!options.baseline || jobs_allow(run, "--baseline"));
+}
+
 static bool check_options(struct run *run)
 {
-    return ignore_check(run, &options.verdict.ignored) &&
+    return fits_jobs(run) && ignore_check(run, &options.verdict.ignored) &&
            (!options.hide ||
             hide_parse(run, options.hide, options.verdict.hidden)) &&
            (!options.sarif ||

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * jobs_log.c - --log FILE: which files are finished
+ *
+ * The log is read and locked before the sandbox, and stays open.
+ */
+#include "cli/jobs_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/room.h"
+
+#define LOG_SIZE_MAX ((off_t)1024 * 1024 * 1024)
+
+/* "0 SIZE SECONDS.NANOSECONDS PATH" */
+#define LINE_MAX_SIZE (2 * PATH_MAX + 80)
+
+static struct {
+    int fd;     /* 0: there is none */
+    char *text; /* lines that it had, each terminated */
+    uint32_t *line;
+    size_t count;
+} jobs_log;
+
+/* ---- the first line ---- */
+
+struct head {
+    char at[4096];
+    size_t size;
+};
+
+static void add(struct head *head, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (size < sizeof(head->at) - head->size) {
+        memcpy(head->at + head->size, text, size + 1);
+        head->size += size;
+    } else {
+        head->size = sizeof(head->at); /* too long */
+    }
+}
+
+/* What says how a run goes, and not what it does. */
+static bool is_about_the_run(const char *name)
+{
+    static const char *const names[] = { "--jobs",    "--part",
+                                         "--log",     "--files-from",
+                                         "--threads", "--progress" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A text in which nothing can be taken for the next option. */
+static void add_value(struct head *head, const char *text)
+{
+    char one[8];
+
+    add(head, "=");
+    for (; *text; text++) {
+        snprintf(one, sizeof(one),
+                 *text == ' ' || *text == '\\' || *text == '\n' ? "\\x%02x"
+                                                                : "%c",
+                 (unsigned char)*text);
+        add(head, one);
+    }
+}
+
+static void add_number(struct head *head, const char *name, uint64_t number)
+{
+    char text[32];
+
+    if (number == 0)
+        return;
+    snprintf(text, sizeof(text), "=%" PRIu64, number);
+    add(head, " ");
+    add(head, name);
+    add(head, text);
+}
+
+static void add_text(struct head *head, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    add(head, " ");
+    add(head, name);
+    add_value(head, text);
+}
+
+static void add_option(struct head *head, const struct option *option)
+{
+    switch (option->kind) {
+    case KIND_FLAG:
+        add_number(head, option->name, *option->set.flag);
+        break;
+    case KIND_CHOICE:
+        add_number(head, option->name, *option->set.choice);
+        break;
+    case KIND_COUNT:
+    case KIND_SIZE:
+        add_number(head, option->name, *option->set.number);
+        break;
+    case KIND_LIST:
+        for (size_t i = 0; i < option->set.list->count; i++)
+            add_text(head, option->name, option->set.list->at[i]);
+        break;
+    case KIND_FORMAT:
+    case KIND_TEXT:
+    case KIND_OPTIONAL:
+        add_text(head, option->name, *option->set.text);
+        break;
+    }
+}
+
+static bool make_head(struct run *run, struct head *head)
+{
+    const struct option *option = run->command->options;
+
+    add(head, "modelfile " MF_VERSION_STRING " ");
+    add(head, run->command->name);
+    for (; option && option->name; option++)
+        if (option->help && !is_about_the_run(option->name))
+            add_option(head, option);
+    add(head, "\n");
+    if (head->size < sizeof(head->at))
+        return true;
+    report_usage(run, "the options are too long for '--log'");
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool cannot(struct run *run, const char *why)
+{
+    report_output_alone(run, run->options->log, why);
+    return false;
+}
+
+static bool lock(void)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    return fcntl(jobs_log.fd, F_SETLK, &all) == 0;
+}
+
+static bool read_all(char *text, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t got = pread(jobs_log.fd, text + done, size - done, (off_t)done);
+
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static const char *path_of(const char *line)
+{
+    for (int i = 0; i < 3 && line; i++) {
+        line = strchr(line, ' ');
+        line = line ? line + 1 : NULL;
+    }
+    return line ? line : "";
+}
+
+static bool is_before(const void *table, uint32_t a, uint32_t b)
+{
+    const char *text = table;
+
+    return strcmp(path_of(text + a), path_of(text + b)) < 0;
+}
+
+/* Lines after the first one; what was cut off goes. */
+static bool take_lines(size_t head, size_t size)
+{
+    char *end;
+
+    for (size_t at = head; at < size; at = (size_t)(end - jobs_log.text) + 1) {
+        end = memchr(jobs_log.text + at, '\n', size - at);
+        if (!end)
+            return ftruncate(jobs_log.fd, (off_t)at) == 0;
+        *end = 0;
+        jobs_log.line[jobs_log.count++] = (uint32_t)at;
+    }
+    return true;
+}
+
+static bool write_all(const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(jobs_log.fd, text, size);
+
+        if (put < 0 && errno != EINTR)
+            return false;
+        text += put > 0 ? put : 0;
+        size -= put > 0 ? (size_t)put : 0;
+    }
+    return true;
+}
+
+static bool read_log(struct run *run, const struct head *head, size_t size)
+{
+    /* The shortest line has 8 bytes. */
+    jobs_log.text = room_take(size + 1);
+    jobs_log.line = room_take((size / 8 + 1) * sizeof(*jobs_log.line));
+    if (!jobs_log.text || !jobs_log.line)
+        return cannot(run, strerror(errno));
+    if (!read_all(jobs_log.text, size))
+        return cannot(run, "it cannot be read");
+    if (size < head->size || memcmp(jobs_log.text, head->at, head->size) != 0)
+        return cannot(run, "it is no log of this command with these options");
+    if (!take_lines(head->size, size))
+        return cannot(run, strerror(errno));
+    mf_sort(jobs_log.line, jobs_log.count, is_before, jobs_log.text);
+    return true;
+}
+
+bool jobs_log_open(struct run *run)
+{
+    struct head head = { "", 0 };
+    struct stat status;
+
+    if (!make_head(run, &head))
+        return false;
+    jobs_log.fd = open(
+        run->options->log,
+        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (jobs_log.fd < 0 || fstat(jobs_log.fd, &status) != 0)
+        return cannot(run, strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_size > LOG_SIZE_MAX)
+        return cannot(run, "it is no log");
+    if (!lock())
+        return cannot(run, "another run uses it");
+    if (status.st_size == 0)
+        return write_all(head.at, head.size) || cannot(run, strerror(errno));
+    return read_log(run, &head, (size_t)status.st_size);
+}
+
+/* ---- lines ---- */
+
+/* Without the code, which is first. */
+static void make_line(char line[LINE_MAX_SIZE], const struct jobs_file *file)
+{
+    char *at = line + snprintf(line, LINE_MAX_SIZE,
+                               "%" PRIu64 " %" PRId64 ".%09" PRId64 " ",
+                               file->size, file->seconds, file->nanoseconds);
+
+    for (const char *from = file->path; *from; from++) {
+        if (*from == '\\' || *from == '\n')
+            *at++ = '\\';
+        *at++ = *from == '\n' ? 'n' : *from;
+    }
+    *at = 0;
+}
+
+/* The first line whose path is not before that of the given one. */
+static size_t find(const char *path)
+{
+    size_t low = 0, high = jobs_log.count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(path_of(jobs_log.text + jobs_log.line[middle]), path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void look_at(const char *path, struct jobs_file *out)
+{
+    struct stat status = { 0 };
+
+    snprintf(out->path, sizeof(out->path), "%s", path);
+    stat(path, &status);
+    out->size = (uint64_t)status.st_size;
+    out->seconds = status.st_mtim.tv_sec;
+    out->nanoseconds = status.st_mtim.tv_nsec;
+}
+
+int jobs_log_find(const char *path, struct jobs_file *out)
+{
+    char line[2 + LINE_MAX_SIZE] = "0 ";
+
+    look_at(path, out);
+    make_line(line + 2, out);
+    path = path_of(line);
+    for (size_t i = find(path); i < jobs_log.count; i++) {
+        const char *had = jobs_log.text + jobs_log.line[i];
+
+        if (strcmp(path_of(had), path) != 0)
+            break;
+        if ((had[0] == '0' || had[0] == '1') && had[1] == ' ' &&
+            strcmp(had + 2, line + 2) == 0)
+            return had[0] - '0';
+    }
+    return -1;
+}
+
+void jobs_log_add(struct run *run, const struct jobs_file *file, int code)
+{
+    char line[2 + LINE_MAX_SIZE + 1];
+    size_t size;
+
+    if (jobs_log.fd == 0 || code > EXIT_NO)
+        return;
+    line[0] = (char)('0' + code);
+    line[1] = ' ';
+    make_line(line + 2, file);
+    size = strlen(line);
+    line[size++] = '\n';
+    if (!write_all(line, size))
+        report_unwritten(run, run->options->log, strerror(errno));
+}

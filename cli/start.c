@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * start.c - what a process of the program begins and ends with
+ */
+#include "cli/start.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "cli/budget.h"
+#include "cli/cost.h"
+#include "cli/dhat.h"
+#include "cli/measure/measure.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/scratch.h"
+#include "cli/stream.h"
+
+bool start_env(struct run *run)
+{
+    struct mf_options options = { .size = sizeof(struct mf_options) };
+    const char *refused;
+
+    options.threads = run->options->threads < UINT_MAX
+                          ? (unsigned)run->options->threads
+                          : UINT_MAX;
+    budget_env(run, &options);
+    options.progress = run->trial ? trial_progress : progress_update;
+    options.progress_user = run;
+    options.pending_edit = report_pending_edit;
+    options.pending_edit_user = run;
+    options.scratch_file = scratch_file();
+    options.isa = getenv("MODELFILE_ISA");
+    options.scratch_folder = getenv("TMPDIR");
+    options.timings = run->options->timings || run->options->record;
+    run->progress.shown = run->started;
+    timings_begin(run);
+    run->env = mf_env_new(&options);
+    if (!run->env) {
+        report_no_env(run);
+        return false;
+    }
+    dhat_env_begins(run->env);
+    mf_env_use_dash(run->env);
+    if (run->trial)
+        mf_env_discard(run->env);
+    progress_catch_signals(run);
+    refused = run->options->help ? NULL : mf_isa_refused(run->env);
+    if (refused)
+        report_usage(run, "MODELFILE_ISA is '%s': %s", options.isa, refused);
+    return !refused;
+}
+
+void start_finish(struct run *run)
+{
+    out_flush(&run->out);
+    if (run->out.error)
+        report_lost(run);
+    else if (run->out.stopped)
+        report_stopped(run);
+    record_close(run);
+    if (!run->out.error && !run->out.stopped && run->env && !run->out.closed &&
+        run->code != EXIT_USAGE) {
+        stream_close(run);
+        cost_close(run);
+    }
+    timings_close(run);
+}
