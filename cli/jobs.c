@@ -2,9 +2,9 @@
  *
  * jobs.c - many files, each by a process of its own
  *
- * A process writes to pipes.  Those of the first file that is not complete are
- * passed on; the others wait until it is their turn, and their processes wait
- * for them where a pipe is full.  So nothing has to be kept in memory.
+ * A process writes to pipes.  What the first file that is not complete has in
+ * its pipes is passed on; the others wait for their turn, and a process waits
+ * where its pipe is full.  So nothing has to be kept in memory.
  */
 #if defined(__linux__)
 #define _GNU_SOURCE /* prctl */
@@ -127,7 +127,7 @@ static bool are_files(struct run *run, char **path, size_t count)
     for (size_t i = 0; i < count; i++)
         if (!is_a_file(path[i])) {
             report_usage(run,
-                         "'%.200s' is no file: '--jobs', '--part' and "
+                         "'%.200s' is not a file: '--jobs', '--part' and "
                          "'--log' are about files",
                          path[i]);
             return false;

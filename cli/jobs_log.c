@@ -221,7 +221,8 @@ static bool read_log(struct run *run, const struct head *head, size_t size)
     if (!read_all(jobs_log.text, size))
         return cannot(run, "it cannot be read");
     if (size < head->size || memcmp(jobs_log.text, head->at, head->size) != 0)
-        return cannot(run, "it is no log of this command with these options");
+        return cannot(run,
+                      "it is not a log of this command with these options");
     if (!take_lines(head->size, size))
         return cannot(run, strerror(errno));
     mf_sort(jobs_log.line, jobs_log.count, is_before, jobs_log.text);
@@ -241,7 +242,7 @@ bool jobs_log_open(struct run *run)
     if (jobs_log.fd < 0 || fstat(jobs_log.fd, &status) != 0)
         return cannot(run, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size > LOG_SIZE_MAX)
-        return cannot(run, "it is no log");
+        return cannot(run, "it is not a log");
     if (!lock())
         return cannot(run, "another run uses it");
     if (status.st_size == 0)
@@ -266,7 +267,7 @@ static void make_line(char line[LINE_MAX_SIZE], const struct jobs_file *file)
     *at = 0;
 }
 
-/* The first line whose path is not before that of the given one. */
+/* The first line whose path is not before the given one. */
 static size_t find(const char *path)
 {
     size_t low = 0, high = jobs_log.count;

@@ -5,7 +5,7 @@
  * Its first line has the command and its options.  Each other line is a file
  * whose process has ended with 0 or 1: the code, the file's size and time, and
  * its path, in which a backslash and a newline are escaped.  A line that was
- * cut is none.
+ * cut does not count.
  */
 #ifndef MF_CLI_JOBS_LOG_H
 #define MF_CLI_JOBS_LOG_H

@@ -12,7 +12,7 @@ if ! command -v python3 >/dev/null 2>&1; then
     finish
 fi
 models=$dir/models
-mkdir "$models" "$models/below" "$dir/none"
+mkdir "$models" "$models/below" "$dir/logged"
 cp "$fixtures"/good-*.gguf "$fixtures"/good-*.safetensors "$fixtures"/good-*.apr \
     "$fixtures"/good-*.npz "$fixtures"/good-*.pt "$models" 2>/dev/null
 cp "$fixtures"/bad-a*.gguf "$models/below"
@@ -131,11 +131,11 @@ assert found == list(map(int, sys.argv[2:])), found
 END
 }
 odd=$(printf 'a new\nline \\ and b.gguf')
-cp good-llama.gguf "$dir/none/$odd"
-cp good-llama.gguf good-tiny.gguf "$dir/none" 2>/dev/null
-cp below/bad-alignment-5.gguf below/version.gguf "$dir/none"
-ln -s nowhere.gguf "$dir/none/z.gguf"
-cd "$dir/none" || exit
+cp good-llama.gguf "$dir/logged/$odd"
+cp good-llama.gguf good-tiny.gguf "$dir/logged" 2>/dev/null
+cp below/bad-alignment-5.gguf below/version.gguf "$dir/logged"
+ln -s nowhere.gguf "$dir/logged/z.gguf"
+cd "$dir/logged" || exit
 all=$(find . -name '*.gguf' | tr -d '\n' | tr './' '\n.' | grep -c gguf)
 first_run() {
     ends 3 validate --json --log "$dir/log" . && count "$all" 0
@@ -164,19 +164,19 @@ cut_line() {
         ends 1 validate --json --log "$dir/log" . && count 0 $all
 }
 check "a line that was cut" cut_line
-check "another command's log" expect 4 "no log of this command" \
+check "another command's log" expect 4 "not a log of this command" \
     info --log "$dir/log" .
-check "other options'" expect 4 "no log of this command" \
+check "other options'" expect 4 "not a log of this command" \
     validate --strict --log "$dir/log" .
 check "of as many threads" ends 1 validate --threads 1 --log "$dir/log" .
 cp good-llama.gguf "$dir/model"
-check "a model is no log" expect 4 "no log of this command" \
+check "a model is not a log" expect 4 "not a log of this command" \
     validate --log "$dir/model" .
 check "and stays" cmp "$dir/model" good-llama.gguf
 mkfifo "$dir/pipe"
-check "a pipe is no log" expect 4 "it is no log" validate --log "$dir/pipe" .
-check "a folder is none" expect 4 "Is a directory" validate --log "$dir" .
-check "nor a device" expect 4 "it is no log" validate --log /dev/null .
+check "nor a pipe" expect 4 "it is not a log" validate --log "$dir/pipe" .
+check "nor a folder" expect 4 "Is a directory" validate --log "$dir" .
+check "nor a device" expect 4 "it is not a log" validate --log /dev/null .
 
 # ---- usage
 
@@ -192,8 +192,8 @@ for option in --max-memory=1M --record=x --dhat --progress=json; do
     check "not with $option" expect 2 "cannot be given with" \
         validate $option --jobs 2 .
 done
-check "no URL" expect 2 "is no file" validate --jobs 2 http://127.0.0.1:1/x
-check "no pipe" expect 2 "is no file" validate --jobs 2 -
+check "not a URL" expect 2 "is not a file" validate --jobs 2 http://127.0.0.1:1/x
+check "not a pipe" expect 2 "is not a file" validate --jobs 2 -
 check "at most 256" expect 2 "at most 256" validate --jobs 257 .
 check "nothing written" test ! -e x
 
