@@ -76,33 +76,6 @@ static struct {
 
 /* ---- options ---- */
 
-static bool is_number(const char *text, size_t size, uint64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || *out > 99999)
-            return false;
-        *out = *out * 10 + (uint64_t)(text[i] - '0');
-    }
-    return size > 0 && *out > 0;
-}
-
-static bool take_part(struct run *run)
-{
-    const char *text = run->options->part;
-    const char *slash = text ? strchr(text, '/') : NULL;
-
-    jobs.sum.part = jobs.sum.parts = 1;
-    if (!text ||
-        (slash && is_number(text, (size_t)(slash - text), &jobs.sum.part) &&
-         is_number(slash + 1, strlen(slash + 1), &jobs.sum.parts) &&
-         jobs.sum.part <= jobs.sum.parts))
-        return true;
-    report_usage(
-        run, "'--part %.100s': it is I/N, from 1/N to N/N, such as 2/8", text);
-    return false;
-}
-
 /* What one process has for all files. */
 static const char *refused(const struct run *run)
 {
@@ -173,7 +146,7 @@ bool jobs_begin(struct run *run)
     else
         jobs.used = are_files(run, run->operand, run->operand_count) &&
                     are_files(run, run->listed, run->listed_count) &&
-                    take_part(run) && take_room(run);
+                    jobs_sum_part(run, &jobs.sum) && take_room(run);
     jobs.most = options->jobs > 0 ? (size_t)options->jobs : 1;
     share_threads(run);
     scratch_divide(jobs.most);
@@ -198,13 +171,35 @@ bool jobs_allow(struct run *run, const char *option)
 
 /* ---- in a process of its own ---- */
 
+static struct job *job_at(size_t index)
+{
+    return &jobs.ring[(jobs.first + index) % RING];
+}
+
+static void close_ends(int pipe_of[STREAMS][2], int end)
+{
+    for (size_t i = 0; i < STREAMS; i++)
+        close(pipe_of[i][end]);
+}
+
+/* A process has no use for the pipes of others, and may need their numbers. */
+static void leave_pipes(int pipe_of[STREAMS][2])
+{
+    dup2(pipe_of[STREAM_OUT][1], STDOUT_FILENO);
+    dup2(pipe_of[STREAM_ERROR][1], STDERR_FILENO);
+    close_ends(pipe_of, 0);
+    close_ends(pipe_of, 1);
+    for (size_t i = 0; i < jobs.count; i++)
+        for (size_t k = 0; k < STREAMS; k++)
+            close(job_at(i)->from[k]);
+}
+
 static void become_job(struct run *run, size_t place, int pipe_of[STREAMS][2])
 {
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    dup2(pipe_of[STREAM_OUT][1], STDOUT_FILENO);
-    dup2(pipe_of[STREAM_ERROR][1], STDERR_FILENO);
+    leave_pipes(pipe_of);
     clock_gettime(CLOCK_MONOTONIC, &run->started);
     run->code = EXIT_DONE;
     run->size = 0;
@@ -233,11 +228,6 @@ static _Noreturn void end_job(struct run *run, struct share *share)
 }
 
 /* ---- what they print ---- */
-
-static struct job *job_at(size_t index)
-{
-    return &jobs.ring[(jobs.first + index) % RING];
-}
 
 static void pass_on(struct run *run, struct job *job, enum stream stream)
 {
@@ -364,14 +354,17 @@ static void wait_for_news(struct run *run)
 
 static bool is_over(struct run *run)
 {
-    if (progress_signal() == 0 || jobs.over)
+    bool lost = run->out.closed || run->out.error;
+
+    if ((progress_signal() == 0 && !lost) || jobs.over)
         return jobs.over;
     jobs.over = true;
     for (size_t i = 0; i < jobs.count; i++)
         kill(job_at(i)->process, SIGTERM);
     if (jobs.count > 0 && job_at(0)->in_line)
         out_text(&run->out, "\n");
-    report_code(run, EXIT_SIGNAL + progress_signal());
+    if (!lost)
+        report_code(run, EXIT_SIGNAL + progress_signal());
     return true;
 }
 
@@ -395,12 +388,6 @@ static bool make_pipes(int pipe_of[STREAMS][2])
     return false;
 }
 
-static void close_ends(int pipe_of[STREAMS][2], int end)
-{
-    for (size_t i = 0; i < STREAMS; i++)
-        close(pipe_of[i][end]);
-}
-
 static void add_job(struct job *job, pid_t process, int pipe_of[STREAMS][2])
 {
     job->process = process;
@@ -413,12 +400,14 @@ static void add_job(struct job *job, pid_t process, int pipe_of[STREAMS][2])
     jobs.count++;
 }
 
-/* keeps_env: it has the error that act reports. */
-static void start(struct run *run, struct job *job, const struct jobs_act *act,
-                  int pipe_of[STREAMS][2])
+/* False, with errno set, if the system has no pipes or no process. */
+static bool start(struct run *run, struct job *job, const struct jobs_act *act)
 {
+    int pipe_of[STREAMS][2];
     pid_t process;
 
+    if (!make_pipes(pipe_of))
+        return false;
     job->place = free_place();
     job->share = &jobs.share[job - jobs.ring];
     *job->share = (struct share){ 0 };
@@ -433,11 +422,25 @@ static void start(struct run *run, struct job *job, const struct jobs_act *act,
     }
     if (process > 0) {
         add_job(job, process, pipe_of);
-        return;
+        return true;
     }
-    fail(run, job->file.path, strerror(errno));
     close_ends(pipe_of, 0);
     close_ends(pipe_of, 1);
+    errno = EAGAIN;
+    return false;
+}
+
+/* One that cannot be started has to wait for others. */
+static void start_when_possible(struct run *run, const char *path,
+                                const struct jobs_act *act)
+{
+    while (!is_over(run) && !start(run, job_at(jobs.count), act)) {
+        if (jobs.count == 0) {
+            fail(run, path, strerror(errno));
+            return;
+        }
+        wait_for_news(run);
+    }
 }
 
 /* With the code that it had. */
@@ -450,7 +453,6 @@ static void leave_out(struct run *run, int code)
 
 void jobs_give(struct run *run, const char *path, const struct jobs_act *act)
 {
-    int pipe_of[STREAMS][2];
     struct job *job;
     int code;
 
@@ -465,10 +467,8 @@ void jobs_give(struct run *run, const char *path, const struct jobs_act *act)
     code = jobs_log_find(path, &job->file);
     if (code >= 0)
         leave_out(run, code);
-    else if (make_pipes(pipe_of))
-        start(run, job, act, pipe_of);
     else
-        fail(run, path, strerror(errno));
+        start_when_possible(run, path, act);
 }
 
 void jobs_end(struct run *run)

@@ -288,7 +288,7 @@ static void look_at(const char *path, struct jobs_file *out)
     struct stat status = { 0 };
 
     snprintf(out->path, sizeof(out->path), "%s", path);
-    stat(path, &status);
+    out->noted = stat(path, &status) == 0 && S_ISREG(status.st_mode);
     out->size = (uint64_t)status.st_size;
     out->seconds = status.st_mtim.tv_sec;
     out->nanoseconds = status.st_mtim.tv_nsec;
@@ -301,7 +301,7 @@ int jobs_log_find(const char *path, struct jobs_file *out)
     look_at(path, out);
     make_line(line + 2, out);
     path = path_of(line);
-    for (size_t i = find(path); i < jobs_log.count; i++) {
+    for (size_t i = find(path); out->noted && i < jobs_log.count; i++) {
         const char *had = jobs_log.text + jobs_log.line[i];
 
         if (strcmp(path_of(had), path) != 0)
@@ -318,8 +318,11 @@ void jobs_log_add(struct run *run, const struct jobs_file *file, int code)
     char line[2 + LINE_MAX_SIZE + 1];
     size_t size;
 
-    if (jobs_log.fd == 0 || code > EXIT_NO)
+    if (jobs_log.fd == 0 || !file->noted || code > EXIT_NO)
         return;
+    out_flush(&run->out);
+    if (run->out.closed || run->out.error)
+        return; /* nobody has its answer */
     line[0] = (char)('0' + code);
     line[1] = ' ';
     make_line(line + 2, file);

@@ -16,6 +16,7 @@
 
 struct jobs_file {
     char path[PATH_MAX];
+    bool noted; /* it is a file: of a folder, the time says little */
     uint64_t size;
     int64_t seconds; /* when it was changed */
     int64_t nanoseconds;

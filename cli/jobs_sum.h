@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * jobs_sum.h - how many files there were, and how their processes ended
+ * jobs_sum.h - which part of the files it is, how many there were, and how
+ * their processes ended
  */
 #ifndef MF_CLI_JOBS_SUM_H
 #define MF_CLI_JOBS_SUM_H
@@ -14,6 +15,9 @@ struct jobs_sum {
     uint64_t killed;                 /* by a signal */
     uint64_t left_out, left_with_errors;
 };
+
+/* Takes --part; false after a report. */
+bool jobs_sum_part(struct run *run, struct jobs_sum *sum);
 
 void jobs_sum_show(struct run *run, const struct jobs_sum *sum);
 

@@ -178,6 +178,31 @@ check "nor a pipe" expect 4 "it is not a log" validate --log "$dir/pipe" .
 check "nor a folder" expect 4 "Is a directory" validate --log "$dir" .
 check "nor a device" expect 4 "it is not a log" validate --log /dev/null .
 
+# What nobody has got is not finished.
+noted() { # LOG
+    grep -c 'gguf$' "$1"
+}
+reader_leaves() {
+    (sleep 0.3 && "$modelfile" hash --quiet --jobs 2 --log "$dir/log.closed" . \
+        2>"$dir/err") | true
+    [ "$(noted "$dir/log.closed")" = 0 ]
+}
+check "a reader that leaves" reader_leaves
+disk_is_full() {
+    code=0
+    "$modelfile" hash --quiet --jobs 2 --log "$dir/log.full" . >/dev/full \
+        2>"$dir/err" || code=$?
+    [ $code = 4 ] && [ "$(noted "$dir/log.full")" = 0 ]
+}
+check "a full disk" disk_is_full
+folders() {
+    for _ in 1 2; do
+        ends 0 tensors "$fixtures/good-hf-llama" --totals --json \
+            --log "$dir/log.folder" && count 1 0 || return
+    done
+}
+check "of a folder the time says little" folders
+
 # ---- usage
 
 for option in --sarif=x --junit=x --codequality=x --format=junit --baseline=x; do
@@ -304,4 +329,9 @@ for i, line in enumerate(lines[:-1]):
 END
 }
 check "256 at once, in order" wide
+few_files() {
+    (ulimit -n 24 && ends 0 hash --json --files-from "$dir/list" --jobs 4) &&
+        [ "$(wc -l <"$dir/out")" = 361 ]
+}
+check "and where few files can be open" few_files
 finish
