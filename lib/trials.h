@@ -46,7 +46,12 @@ struct mf_type_errors {
 /* Encodes rows of every tensor, as mf_model_quantize with these options would,
  * in every type that llama.cpp loads, decodes them, and sums up the errors.
  * The type of the options, and those for some tensors, are not used.  The sums
- * do not depend on the number of threads. */
+ * do not depend on the number of threads.
+ *
+ * With the option resume the errors of each tensor that is done are kept next
+ * to the output at path, as ".NAME.measured".  The next call with resume takes
+ * them from there, in the same cases as mf_model_convert goes on, and measures
+ * the others. */
 struct mf_type_errors_options {
     const char *types; /* names, with commas between them; NULL: all */
     bool all; /* measure every row; else a sample, always the same: 4 % of each
@@ -58,7 +63,10 @@ enum mf_status mf_type_errors_new(struct mf_model *model, const char *path,
                                   const struct mf_type_errors_options *what,
                                   struct mf_type_errors **out);
 
-/* NULL is allowed. */
+/* What is kept of them is removed: the output is complete. */
+void mf_type_errors_forget(struct mf_type_errors *errors);
+
+/* NULL is allowed.  What is kept next to the output stays. */
 void mf_type_errors_free(struct mf_type_errors *errors);
 
 /* Sets match[i] for each name that the pattern matches, as in struct

@@ -75,6 +75,7 @@ struct mf_env {
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
     atomic_bool resumable;                  /* see mf_env_resumable */
+    bool measured; /* errors of types are kept for the output in work */
     struct mf_kept kept[MF_KEPT];
     atomic_bool keeping;
     struct mf_scratch scratch;

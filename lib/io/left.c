@@ -36,12 +36,17 @@ static long process_of(const char *entry, const char *name)
                : 0;
 }
 
+static bool is_kept_as(const char *entry, const char *name, const char *suffix)
+{
+    char kept[NAME_MAX + 1];
+
+    return mf_worklog_name(name, suffix, kept) && strcmp(entry, kept) == 0;
+}
+
 static bool is_kept(const char *entry, const char *name)
 {
-    char partial[NAME_MAX + 1];
-
-    return mf_worklog_name(name, MF_PARTIAL_SUFFIX, partial) &&
-           strcmp(entry, partial) == 0;
+    return is_kept_as(entry, name, MF_PARTIAL_SUFFIX) ||
+           is_kept_as(entry, name, MF_MEASURED_SUFFIX);
 }
 
 static bool is_file(int folder, const char *name)

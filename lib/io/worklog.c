@@ -105,7 +105,7 @@ const char *mf_worklog_distrust(const struct stat *status)
 
 /* ---- opening ---- */
 
-static enum mf_status find_place(struct mf_worklog *log)
+static enum mf_status find_place(struct mf_worklog *log, const char *suffix)
 {
     char real[PATH_MAX];
     const char *name;
@@ -115,8 +115,7 @@ static enum mf_status find_place(struct mf_worklog *log)
                               "'%s' cannot be written: %s",
                               quoted(log->path).text, mf_errno_text(errno));
     name = real + mf_folder_size(real);
-    if (!*name ||
-        !mf_worklog_name(name, MF_WORKLOG_SUFFIX, log->temporary.name))
+    if (!*name || !mf_worklog_name(name, suffix, log->temporary.name))
         return mf_fail(log->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        *name ? "the name of '%s' is too long to be resumed"
                              : "'%s' names a folder: add a file name",
@@ -241,7 +240,8 @@ static void own(struct mf_worklog *log)
 }
 
 enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
-                               bool restart, struct mf_worklog *out)
+                               const char *suffix, bool restart,
+                               struct mf_worklog *out)
 {
     mf_signals before;
 
@@ -250,12 +250,27 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
     out->path = path;
     out->kept = true; /* not ours to remove, until it is locked */
     mf_signals_hold(&before);
-    if (find_place(out) != MF_OK || open_and_lock(out, restart) != MF_OK)
+    if (find_place(out, suffix) != MF_OK ||
+        open_and_lock(out, restart) != MF_OK)
         drop(out);
     else if (out->size == 0)
         own(out);
     mf_signals_release(&before);
     return env->error.status;
+}
+
+bool mf_worklog_is_there(struct mf_env *env, const char *path,
+                         const char *suffix)
+{
+    struct mf_worklog log = MF_WORKLOG_NONE;
+    struct stat status;
+    bool there;
+
+    log.env = env;
+    log.path = path;
+    there = find_place(&log, suffix) == MF_OK && stat_name(&log, &status);
+    mf_worklog_close(&log);
+    return there;
 }
 
 /* Not synced: where a power failure takes the log there is nothing that is
@@ -412,6 +427,13 @@ void mf_worklog_keep(struct mf_worklog *log)
 {
     log->kept = true;
     mf_temporary_strike_off(log->env, &log->temporary);
+}
+
+bool mf_work_may_succeed(const struct mf_env *env)
+{
+    const char *rule = env->error.rule;
+
+    return *rule == 0 || strcmp(rule, mf_reasons[MF_REASON_HEAP_LIMIT].id) == 0;
 }
 
 /* The lock is given up last: a waiting process finds the name gone. */

@@ -2,16 +2,17 @@
  *
  * worklog.h - which parts of an output are finished, to resume stopped work
  *
- * Work that may go on after a stop keeps two kinds of files next to its output,
- * both hidden and readable by their owner only: `.NAME.partial`, the output as
- * far as it is, and one work log, `.NAME.resume`, which says how far that is
- * and of what work.  The log only grows: a record is appended after each step.
+ * Work that may go on after a stop keeps files next to its output, all hidden
+ * and readable by their owner only: `.NAME.partial`, the output as far as it
+ * is, and a work log, `.NAME.resume`, which says how far that is and of what
+ * work.  What was measured before there was an output is in a log of its own,
+ * `.NAME.measured`.  A log only grows: a record is appended after each step.
  * A kill leaves at most the last record incomplete, and that one is dropped;
  * whatever else is damaged makes the log useless, and it is refused.
  *
  * Here a record is a kind and some numbers; what they mean is decided in
- * lib/write/resume.c.  Not to be confused with the journal of an edit
- * (journal.h), through which readers see a file.
+ * lib/write/resume.c and lib/quantize/type_kept.c.  Not to be confused with the
+ * journal of an edit (journal.h), through which readers see a file.
  *
  * The log is locked (flock) as long as it is open: two processes never write
  * the same partial file.
@@ -22,8 +23,9 @@
 #include "lib/io/system.h"
 #include "lib/io/temporary.h"
 
-#define MF_WORKLOG_SUFFIX ".resume"
-#define MF_PARTIAL_SUFFIX ".partial"
+#define MF_WORKLOG_SUFFIX  ".resume"
+#define MF_MEASURED_SUFFIX ".measured"
+#define MF_PARTIAL_SUFFIX  ".partial"
 
 /* Room for a row of sums per tensor type. */
 #define MF_WORKLOG_WORDS 512
@@ -51,11 +53,16 @@ struct mf_worklog {
         .temporary = { .folder = -1 }, .fd = -1                                \
     }
 
-/* Opens the work log of the output at path, or creates an empty one.  restart:
- * what is not a log of ours is removed and not refused.  MF_ERR_OUTPUT where
- * another process has it. */
+/* Opens the log of that suffix of the output at path, or creates an empty one.
+ * restart: what is not a log of ours is removed and not refused.  MF_ERR_OUTPUT
+ * where another process has it. */
 enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
-                               bool restart, struct mf_worklog *out);
+                               const char *suffix, bool restart,
+                               struct mf_worklog *out);
+
+/* Whether the output at path has a log of that suffix. */
+bool mf_worklog_is_there(struct mf_env *env, const char *path,
+                         const char *suffix);
 
 /* Empties the log and makes this its first record.  A failure and
  * mf_env_abandon remove the log, until it is kept. */
@@ -81,6 +88,10 @@ enum mf_status mf_worklog_flush(struct mf_env *env, struct mf_worklog *log);
 /* From here on neither a failure nor mf_env_abandon removes the log, which is
  * so of one that had something in it. */
 void mf_worklog_keep(struct mf_worklog *log);
+
+/* Whether the call that failed can succeed next time: not where it was refused,
+ * except for want of memory. */
+bool mf_work_may_succeed(const struct mf_env *env);
 
 /* The work is complete. */
 void mf_worklog_remove(struct mf_worklog *log);

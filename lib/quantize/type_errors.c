@@ -264,7 +264,6 @@ static enum mf_status prepare(struct mf_type_work *work, const char *path)
     options->pure = options->keep_split = options->report = false;
     options->output_type = options->embedding_type = NULL;
     quantizing->how.dry_run = true;
-    quantizing->how.resume = false;
     if (check_format(work, path) != MF_OK ||
         mf_quantizing_begin(quantizing, path) != MF_OK ||
         mf_quantizing_plan_model(quantizing, path, &mix) != MF_OK)
@@ -272,13 +271,15 @@ static enum mf_status prepare(struct mf_type_work *work, const char *path)
     draft = &quantizing->outputs.output[0].draft;
     work->isa = mf_isa_choose(work->env);
     return work->isa && list_types(work, draft) == MF_OK &&
-                   list_mixes(work, draft) == MF_OK
-               ? list_tensors(work, draft)
+                   list_mixes(work, draft) == MF_OK &&
+                   list_tensors(work, draft) == MF_OK
+               ? mf_type_kept_open(work)
                : work->env->error.status;
 }
 
 static void release(struct mf_type_work *work)
 {
+    mf_type_kept_close(work);
     mf_quantizing_end(&work->quantizing);
     mf_arena_release(&work->arena);
     mf_release(work->env, work, sizeof(*work));
@@ -300,6 +301,7 @@ enum mf_status mf_type_errors_new(struct mf_model *model, const char *path,
     memset(work, 0, sizeof(*work));
     work->env = env;
     work->what = *what;
+    work->log = (struct mf_worklog)MF_WORKLOG_NONE;
     if (mf_quantizing_take(&work->quantizing, model, options, how) != MF_OK) {
         mf_release(env, work, sizeof(*work));
         return env->error.status;
@@ -310,10 +312,12 @@ enum mf_status mf_type_errors_new(struct mf_model *model, const char *path,
     mf_timed_end(env, timed);
     if (status == MF_OK)
         status = mf_type_rows(work);
-    if (status == MF_OK)
+    if (status == MF_OK) {
         *out = &work->errors;
-    else
-        release(work);
+        return MF_OK;
+    }
+    mf_type_kept_failed(work);
+    release(work);
     return status;
 }
 

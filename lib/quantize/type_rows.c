@@ -338,7 +338,8 @@ static enum mf_status begin(struct measuring *measuring)
 
         if (check(work, i, &least) != MF_OK)
             return env->error.status;
-        bytes += tensor->rows / (work->what.all ? 1 : ONE_OF) * row;
+        if (i >= work->kept)
+            bytes += tensor->rows / (work->what.all ? 1 : ONE_OF) * row;
     }
     measuring->sums = mf_arena_take(
         &work->arena, TASKS_MOST * measuring->types * sizeof(struct sums));
@@ -356,8 +357,14 @@ enum mf_status mf_type_rows(struct mf_type_work *work)
     struct measuring measuring = { .work = work, .types = work->errors.types };
     enum mf_status status = begin(&measuring);
 
-    for (size_t i = 0; i < work->errors.count && status == MF_OK; i++)
+    for (size_t i = work->kept; i < work->errors.count && status == MF_OK;
+         i++) {
         status = measure_tensor(&measuring, i);
+        if (status == MF_OK)
+            status = mf_type_kept_add(work, i);
+    }
+    if (status == MF_OK)
+        status = mf_type_kept_all(work);
     mf_weights_release(&measuring.weights, work->env);
     mf_crew_release(&measuring.crew);
     return status;

@@ -344,7 +344,7 @@ static enum mf_status write_or_resume(struct mf_outputs *outputs, bool replace,
     enum mf_status status = mf_outputs_guard_inputs(outputs);
     struct mf_resume kept;
 
-    atomic_store(&outputs->env->resumable, false);
+    atomic_store(&outputs->env->resumable, outputs->env->measured);
     if (status != MF_OK || !resume)
         return status == MF_OK ? write_files(outputs, replace) : status;
     outputs->resume = &kept;

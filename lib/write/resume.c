@@ -39,47 +39,17 @@
  * milliseconds. */
 #define FLUSH_SECONDS 0.25
 
-static enum mf_status refuse(const struct mf_resume *resume, const char *what)
-{
-    return mf_worklog_refuse(resume->outputs->env,
-                             resume->outputs->output->path, "%s", what);
-}
-
 /* ---- opening ---- */
-
-/* A log whose first record is incomplete belongs to work that had not begun;
- * but another file of that name is not overwritten. */
-static enum mf_status check_beginning(const struct mf_resume *resume,
-                                      const struct mf_work_record *now)
-{
-    size_t size = resume->log.size < 8 ? (size_t)resume->log.size : 8;
-    uint8_t bytes[8], zeros[8] = { 0 };
-    bool fits = mf_fd_read(resume->log.fd, 0, bytes, size);
-
-    for (size_t i = 0; i < size && fits; i++)
-        fits = bytes[i] == (uint8_t)(now->kind >> 8 * i);
-    return fits || memcmp(bytes, zeros, size) == 0
-               ? MF_OK
-               : refuse(resume, "its work log was not made by this program");
-}
 
 static enum mf_status compare_work(struct mf_resume *resume,
                                    const struct mf_work_record *now)
 {
-    struct mf_worklog *log = &resume->log;
     struct mf_work_record begun;
-    char room[128];
-    const char *difference;
     bool found;
 
-    if (mf_worklog_read(log, &begun, &found) != MF_OK)
+    if (mf_resume_same(&resume->log, now, &begun, &found) != MF_OK || !found)
         return resume->outputs->env->error.status;
-    if (!found)
-        return check_beginning(resume, now);
-    difference = mf_resume_difference(&begun, now, room);
-    if (difference)
-        return refuse(resume, difference);
-    resume->first = log->at;
+    resume->first = resume->log.at;
     resume->touched = mf_resume_touched(&begun, now);
     if (mf_resume_read(resume) != MF_OK)
         return resume->outputs->env->error.status;
@@ -89,37 +59,20 @@ static enum mf_status compare_work(struct mf_resume *resume,
     return MF_OK;
 }
 
-/* A pipe cannot go on, nor a device. */
-static enum mf_status check_files(const struct mf_outputs *outputs)
-{
-    for (size_t i = 0; i < outputs->count; i++) {
-        const char *path = outputs->output[i].path;
-        struct stat status;
-
-        if (strcmp(path, "-") == 0 ||
-            (stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-             !S_ISDIR(status.st_mode)))
-            return mf_fail(
-                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                "'%s' is not a regular file: its writing cannot be resumed",
-                mf_quote((struct mf_str){ path, strlen(path) }).text);
-    }
-    return MF_OK;
-}
-
 static enum mf_status open_log(struct mf_resume *resume)
 {
     struct mf_outputs *outputs = resume->outputs;
     struct mf_work_record now;
 
     if (mf_resume_describe(outputs, resume->restart, &now) != MF_OK ||
-        mf_worklog_open(outputs->env, outputs->output->path, resume->restart,
-                        &resume->log) != MF_OK)
+        mf_worklog_open(outputs->env, outputs->output->path, MF_WORKLOG_SUFFIX,
+                        resume->restart, &resume->log) != MF_OK)
         return outputs->env->error.status;
     if (!resume->restart && resume->log.size > 0 &&
         compare_work(resume, &now) != MF_OK)
         return outputs->env->error.status;
-    atomic_store(&outputs->env->resumable, resume->going_on);
+    atomic_store(&outputs->env->resumable,
+                 resume->going_on || outputs->env->measured);
     if (resume->going_on)
         return MF_OK;
     resume->may_replace = resume->restart;
@@ -136,7 +89,7 @@ enum mf_status mf_resume_open(struct mf_resume *resume,
     *resume = (struct mf_resume){ .outputs = outputs,
                                   .log = MF_WORKLOG_NONE,
                                   .restart = replace };
-    if (check_files(outputs) != MF_OK)
+    if (mf_resume_check_files(outputs) != MF_OK)
         return outputs->env->error.status;
     resume->inode =
         mf_alloc(outputs->env, outputs->count * sizeof(*resume->inode));
@@ -472,22 +425,13 @@ enum mf_status mf_resume_naming(struct mf_resume *resume)
     return mf_worklog_flush(outputs->env, &resume->log);
 }
 
-/* Whether the same call can succeed next time: not where it was refused, except
- * for want of memory. */
-static bool can_go_on(const struct mf_resume *resume, enum mf_status status)
-{
-    const char *rule = resume->outputs->env->error.rule;
-
-    return status != MF_OK && resume->log.fd >= 0 && resume->log.kept &&
-           (*rule == 0 ||
-            strcmp(rule, mf_reasons[MF_REASON_HEAP_LIMIT].id) == 0);
-}
-
 void mf_resume_close(struct mf_resume *resume, enum mf_status status)
 {
     struct mf_env *env = resume->outputs->env;
+    bool kept = (resume->log.fd >= 0 && resume->log.kept) || env->measured;
 
-    atomic_store(&env->resumable, can_go_on(resume, status));
+    atomic_store(&env->resumable,
+                 status != MF_OK && kept && mf_work_may_succeed(env));
     if (status == MF_OK)
         mf_worklog_remove(&resume->log);
     else

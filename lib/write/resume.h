@@ -66,6 +66,25 @@ enum mf_status mf_piece_compare(struct mf_worker *worker,
 enum mf_status mf_piece_verify(struct mf_worker *worker,
                                struct mf_piece *piece);
 
+/* ---- what the work is: resume_print.c ---- */
+
+/* Fails where an output is a pipe, which cannot go on, or a device. */
+enum mf_status mf_resume_check_files(const struct mf_outputs *outputs);
+
+/* The first record of a log: what the work is. */
+enum mf_status mf_resume_describe(const struct mf_outputs *outputs,
+                                  bool replace, struct mf_work_record *out);
+
+/* Reads the first record of the log, and refuses one that is of other work.
+ * *found: false where it is incomplete, and the work had not begun. */
+enum mf_status mf_resume_same(struct mf_worklog *log,
+                              const struct mf_work_record *now,
+                              struct mf_work_record *begun, bool *found);
+
+/* Whether an input was touched since, though not by its time of writing. */
+bool mf_resume_touched(const struct mf_work_record *begun,
+                       const struct mf_work_record *now);
+
 /* ---- the work ---- */
 
 /* A place in the outputs: all outputs before that one, and all its bytes before

@@ -18,20 +18,6 @@ bool mf_place_is_before(struct mf_place_done a, struct mf_place_done b);
 
 /* ---- resume_print.c ---- */
 
-/* The first record: what the work is. */
-enum mf_status mf_resume_describe(const struct mf_outputs *outputs,
-                                  bool replace, struct mf_work_record *out);
-
-/* What differs between the work that was begun and this one, a sentence; NULL:
- * nothing. */
-const char *mf_resume_difference(const struct mf_work_record *begun,
-                                 const struct mf_work_record *now,
-                                 char room[static 128]);
-
-/* Whether an input was touched since, though not by its time of writing. */
-bool mf_resume_touched(const struct mf_work_record *begun,
-                       const struct mf_work_record *now);
-
 /* Whether the work that was begun may replace files, and which they were. */
 bool mf_resume_replaces(const struct mf_work_record *begun,
                         const struct mf_work_record *now, bool naming);

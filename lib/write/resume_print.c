@@ -190,6 +190,23 @@ static enum mf_status add_plan(struct mf_digest *digest,
 
 /* ---- outputs ---- */
 
+enum mf_status mf_resume_check_files(const struct mf_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        const char *path = outputs->output[i].path;
+        struct stat status;
+
+        if (strcmp(path, "-") == 0 ||
+            (stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
+             !S_ISDIR(status.st_mode)))
+            return mf_fail(
+                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                "'%s' is not a regular file: its writing cannot be resumed",
+                mf_quote((struct mf_str){ path, strlen(path) }).text);
+    }
+    return MF_OK;
+}
+
 static enum mf_status add_outputs(struct mf_digest *digest,
                                   const struct mf_outputs *outputs)
 {
@@ -291,9 +308,11 @@ static const char *other_version(const struct mf_work_record *begun,
     return room;
 }
 
-const char *mf_resume_difference(const struct mf_work_record *begun,
-                                 const struct mf_work_record *now,
-                                 char room[static 128])
+/* What differs between the work that was begun and this one, a sentence; NULL:
+ * nothing. */
+static const char *difference(const struct mf_work_record *begun,
+                              const struct mf_work_record *now,
+                              char room[static 128])
 {
     if (begun->kind != now->kind || begun->count < VERSION_WORDS)
         return "its work log was not made by this program";
@@ -311,6 +330,42 @@ const char *mf_resume_difference(const struct mf_work_record *begun,
         return "it was begun with other options, or with another version of a "
                "file that is read with the model";
     return NULL;
+}
+
+static enum mf_status refuse(const struct mf_worklog *log, const char *what)
+{
+    return mf_worklog_refuse(log->env, log->path, "%s", what);
+}
+
+/* A log whose first record is incomplete belongs to work that had not begun;
+ * but another file of that name is not overwritten. */
+static enum mf_status check_beginning(const struct mf_worklog *log,
+                                      const struct mf_work_record *now)
+{
+    size_t size = log->size < 8 ? (size_t)log->size : 8;
+    uint8_t bytes[8], zeros[8] = { 0 };
+    bool fits = mf_fd_read(log->fd, 0, bytes, size);
+
+    for (size_t i = 0; i < size && fits; i++)
+        fits = bytes[i] == (uint8_t)(now->kind >> 8 * i);
+    return fits || memcmp(bytes, zeros, size) == 0
+               ? MF_OK
+               : refuse(log, "its work log was not made by this program");
+}
+
+enum mf_status mf_resume_same(struct mf_worklog *log,
+                              const struct mf_work_record *now,
+                              struct mf_work_record *begun, bool *found)
+{
+    char room[128];
+    const char *differs;
+
+    if (mf_worklog_read(log, begun, found) != MF_OK)
+        return log->env->error.status;
+    if (!*found)
+        return check_beginning(log, now);
+    differs = difference(begun, now, room);
+    return differs ? refuse(log, differs) : MF_OK;
 }
 
 bool mf_resume_touched(const struct mf_work_record *begun,

@@ -9,12 +9,11 @@ set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 . tests/lib-run.sh
+. tests/lib-stop.sh
 
-endless=$build/modelfile-endless
 filled=$build/tests/filled
 kills=${RESUME_KILLS:-${QUICK:+4}}
 kills=${kills:-10}
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 cd "$dir" || exit 1
 mkdir out
 "$filled" f16 160 in.gguf
@@ -27,33 +26,6 @@ clean() {
 # left: hidden files next to the outputs.
 left() {
     find out -name '.*' | sort
-}
-
-# gets_there: the child is in its write; false if it ended before.
-gets_there() {
-    for _ in $(seq 3000); do
-        ! grep -q '^endless' said || return 0
-        kill -0 "$child" 2>/dev/null || return 1
-        sleep 0.01
-    done
-    kill -KILL "$child"
-    return 1
-}
-
-# stop SIGNAL WHERE ARGUMENT...: in that write, or sync.  The exit code is in
-# $code.
-stop() {
-    signal=$1
-    where=$2
-    shift 2
-    : >said
-    env "ENDLESS_$where" "$endless" "$@" >printed 2>said &
-    child=$!
-    if gets_there; then
-        kill -"$signal" "$child"
-    fi
-    wait "$child" 2>/dev/null
-    code=$?
 }
 
 # report FILE: what --json says of a quantized model, less the cost and paths.

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "tests/with_models.h"
+#include "tests/with_scratch.h"
 
 static const struct mf_quantize_options requantize = {
     .size = sizeof(struct mf_quantize_options), .allow_requantize = true
@@ -147,10 +148,14 @@ static void test_models(void **unused)
 
 /* ---- memory ---- */
 
+typedef enum mf_status (*measure_function)(struct mf_env *own,
+                                           struct mf_model *model,
+                                           const char *types, bool all,
+                                           struct mf_type_errors **out);
+
 /* One allocation fails, or all from one on. */
-static void test_memory(void **unused)
+static void fail_each(measure_function measuring)
 {
-    (void)unused;
     for (int after = 0; after < 2; after++)
         for (uint64_t call = 1;; call++) {
             struct test_heap heap = { 0 };
@@ -166,7 +171,7 @@ static void test_memory(void **unused)
             heap.calls = 0;
             heap.fail_at = call;
             heap.fail_after = after;
-            status = measure(own, model, "q8_0,iq4_nl", false, &errors);
+            status = measuring(own, model, "q8_0,iq4_nl", false, &errors);
             check_refused(&heap, status);
             heap.fail_at = 0;
             if (status == MF_OK)
@@ -179,14 +184,93 @@ static void test_memory(void **unused)
         }
 }
 
+static void test_memory(void **unused)
+{
+    (void)unused;
+    fail_each(measure);
+}
+
+/* ---- errors that are kept ---- */
+
+static enum mf_status measure_kept(struct mf_env *own, struct mf_model *model,
+                                   const char *types, bool all,
+                                   struct mf_type_errors **out)
+{
+    const struct mf_type_errors_options what = { .types = types, .all = all };
+    struct mf_convert_options how = gguf;
+
+    (void)own;
+    how.resume = true;
+    return mf_type_errors_new(model, scratch_path("out.gguf"), &requantize,
+                              &how, &what, out);
+}
+
+static void assert_same(const struct mf_type_errors *a,
+                        const struct mf_type_errors *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct mf_tensor_errors *x = &a->tensor[i], *y = &b->tensor[i];
+
+        assert_int_equal(x->measured, y->measured);
+        assert_int_equal(x->weighted, y->weighted);
+        assert_memory_equal(x->type, y->type, a->types * sizeof(*x->type));
+    }
+}
+
+/* The same bits the second time; forgotten, or without one, no log stays. */
+static void test_kept(void **unused)
+{
+    const char *log = scratch_path(".out.gguf.measured");
+    struct mf_model *model = open_model("fixtures/llama/llama-wide.gguf");
+    struct mf_type_errors *fresh, *first, *second;
+
+    (void)unused;
+    assert_int_equal(measure(env, model, NULL, false, &fresh), MF_OK);
+    assert_false(mf_env_resumable(env));
+    assert_int_equal(measure_kept(env, model, NULL, false, &first), MF_OK);
+    assert_true(mf_env_resumable(env) && access(log, F_OK) == 0);
+    assert_same(fresh, first);
+    assert_int_equal(measure_kept(env, model, NULL, false, &second),
+                     MF_ERR_OUTPUT); /* it is locked */
+    mf_type_errors_free(first);
+    assert_int_equal(measure_kept(env, model, "q8_0", false, &second),
+                     MF_ERR_OUTPUT);
+    assert_string_equal(mf_env_error(env)->rule, "NOT-RESUMABLE");
+    assert_false(mf_env_resumable(env));
+    assert_int_equal(measure_kept(env, model, NULL, false, &second), MF_OK);
+    assert_same(fresh, second);
+    mf_type_errors_forget(second);
+    assert_true(access(log, F_OK) != 0);
+    mf_type_errors_free(second);
+    mf_type_errors_free(fresh);
+    mf_model_close(model);
+}
+
+/* Each time from the beginning, or with what the time before has kept. */
+static enum mf_status measure_from_nothing(struct mf_env *own,
+                                           struct mf_model *model,
+                                           const char *types, bool all,
+                                           struct mf_type_errors **out)
+{
+    unlink(scratch_path(".out.gguf.measured"));
+    return measure_kept(own, model, types, all, out);
+}
+
+static void test_kept_memory(void **unused)
+{
+    (void)unused;
+    fail_each(measure_from_nothing);
+    fail_each(measure_kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(test_all_rows),
-        WITH_ENV(test_listed),
-        WITH_ENV(test_models),
-        WITH_ENV(test_memory),
+        WITH_ENV(test_all_rows), WITH_ENV(test_listed),
+        WITH_ENV(test_models),   WITH_ENV(test_memory),
+        WITH_ENV(test_kept),     WITH_ENV(test_kept_memory),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

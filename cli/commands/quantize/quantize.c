@@ -242,6 +242,8 @@ static void write_model(struct run *run, struct mf_model *model,
         report_failure(run, run->operand[0]);
         return;
     }
+    if (target)
+        mf_type_errors_forget(target->errors);
     output_name_left(run, path, result.format,
                      options.keep_split ? result.file_count : 0);
     report_done(run, path,

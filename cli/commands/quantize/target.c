@@ -245,10 +245,13 @@ static bool out_of_range(const struct target *target, uint64_t least,
                          uint64_t most)
 {
     report_usage(target->run,
-                 "'%s': %s can have %s to %s bytes with these types, not %s",
+                 "'%s': %s can have %s to %s bytes with these types, not %s%s",
                  target_name(target->given), whose(target),
                  number_text(least).at, number_text(most).at,
-                 number_text(target->limit).at);
+                 number_text(target->limit).at,
+                 mf_env_resumable(target->run->env)
+                     ? "; the errors are kept for another size"
+                     : "");
     return false;
 }
 

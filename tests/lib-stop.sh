@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154 # build: of lib-run.sh
+#
+# lib-stop.sh - stopping the program in a call of a known number
+#
+#     . tests/lib-run.sh
+#     . tests/lib-stop.sh
+#
+# The files are in the current folder: what the program printed is in printed
+# and said.
+
+endless=$build/modelfile-endless
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
+
+# gets_there: the child is in its call; false if it ended before.
+gets_there() {
+    for _ in $(seq 3000); do
+        ! grep -q '^endless' said || return 0
+        kill -0 "$child" 2>/dev/null || return 1
+        sleep 0.01
+    done
+    kill -KILL "$child"
+    return 1
+}
+
+# stop SIGNAL WHERE ARGUMENT...: in that read, write or sync, as WRITE=700
+# (tests/programs/endless.c).  The exit code is in $code.
+stop() {
+    signal=$1
+    where=$2
+    shift 2
+    : >said
+    env "ENDLESS_$where" "$endless" "$@" >printed 2>said &
+    child=$!
+    if gets_there; then
+        kill -"$signal" "$child"
+    fi
+    wait "$child" 2>/dev/null
+    code=$?
+}
