@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/formats.h"
 #include "cli/inputs.h"
@@ -43,6 +44,18 @@ bool output_fits(struct run *run, const char *operand)
         return true;
     report_usage(run, "'--json' and '%s' cannot both write to standard output",
                  operand);
+    return false;
+}
+
+bool output_is_free(struct run *run, const char *operand)
+{
+    struct stat status;
+
+    if (run->options->force || output_is_stdout(operand) ||
+        lstat(operand, &status) != 0)
+        return true;
+    report_output_alone(run, operand,
+                        "it exists already; use --force to overwrite it");
     return false;
 }
 

@@ -16,6 +16,10 @@ bool output_is_stdout(const char *operand);
  * output. */
 bool output_fits(struct run *run, const char *operand);
 
+/* False after a report if a file has the name and --force is not given: for
+ * what is written after long work. */
+bool output_is_free(struct run *run, const char *operand);
+
 /* False after report_usage if --resume makes no sense for the file. */
 bool output_can_resume(struct run *run, const char *operand);
 

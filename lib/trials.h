@@ -20,6 +20,8 @@ struct mf_tensor_errors {
     const char *from;                       /* its type now */
     uint64_t elements, rows, measured, row; /* row: elements of one */
     bool weighted;
+    double squares; /* the sum of the squared numbers, likewise weighted: what
+                       an error is a part of */
     const struct mf_type_error *type; /* in each type */
     const uint64_t *bytes;            /* likewise, without padding */
     const uint8_t *mix; /* the number of the type that it has in each mix, or

@@ -29,6 +29,7 @@ enum word {
     NUMBER,
     MEASURED, /* rows */
     WEIGHTED,
+    SQUARES,
     ERRORS, /* error and variance, of each type */
 };
 _Static_assert(ERRORS + 2 * MF_TYPES_MAX <= MF_WORKLOG_WORDS,
@@ -77,6 +78,7 @@ static void fill(const struct mf_type_work *work, size_t number,
     out->word[NUMBER] = number;
     out->word[MEASURED] = tensor->measured;
     out->word[WEIGHTED] = tensor->weighted;
+    memcpy(&out->word[SQUARES], &tensor->squares, sizeof(tensor->squares));
     for (size_t i = 0; i < types; i++) {
         uint64_t *word = &out->word[ERRORS + 2 * i];
 
@@ -92,6 +94,9 @@ static bool take_errors(const struct mf_work_record *record, size_t types,
     /* They are the work's own. */
     struct mf_type_error *type = (struct mf_type_error *)tensor->type;
 
+    memcpy(&tensor->squares, &record->word[SQUARES], sizeof(tensor->squares));
+    if (!(tensor->squares >= 0))
+        return false;
     for (size_t i = 0; i < types; i++) {
         const uint64_t *word = &record->word[ERRORS + 2 * i];
 

@@ -35,7 +35,7 @@ struct measuring {
     struct mf_crew crew;
     struct mf_transfer transfer; /* finds the data of tensors */
     struct mf_weight_buffer weights;
-    struct sums *sums; /* of each task, in each type */
+    struct sums *sums; /* of each task, in each type; then its squares */
     size_t types;
     /* of the tensor in work */
     size_t number;
@@ -163,6 +163,8 @@ static enum mf_status measure_row(struct mf_worker *worker,
     piece->recoding.decode->decode(worker->buffer, row, columns);
     if (weights)
         weights += number / measuring->rows.matrix * columns;
+    memset(again, 0, columns * sizeof(float));
+    sums[measuring->types].error += mf_row_error(row, again, weights, columns);
     for (size_t i = 0; i < measuring->types; i++) {
         double error;
 
@@ -175,15 +177,20 @@ static enum mf_status measure_row(struct mf_worker *worker,
     return MF_OK;
 }
 
+static struct sums *sums_of(const struct measuring *measuring, size_t task)
+{
+    return measuring->sums + task * (measuring->types + 1);
+}
+
 static enum mf_status measure_rows(struct mf_worker *worker, void *context,
                                    size_t task)
 {
     const struct measuring *measuring = context;
-    struct sums *sums = measuring->sums + task * measuring->types;
+    struct sums *sums = sums_of(measuring, task);
     uint64_t first = task * measuring->task_rows;
     struct mf_timed timed = mf_timed_begin(&worker->env, MF_PHASE_ENCODE);
 
-    memset(sums, 0, measuring->types * sizeof(*sums));
+    memset(sums, 0, (measuring->types + 1) * sizeof(*sums));
     mf_worker_at(worker, measuring->as_floats.name.at);
     for (uint64_t i = first;
          i < first + measuring->task_rows && i < measuring->drawn; i++) {
@@ -213,26 +220,33 @@ static void estimate(struct mf_type_error *out, struct sums sums, double drawn,
             spread / (drawn - 1) / drawn * rows * rows * (1 - drawn / rows);
 }
 
+static struct sums add_tasks(const struct measuring *measuring, size_t tasks,
+                             size_t number)
+{
+    struct sums sums = { 0 };
+
+    for (size_t task = 0; task < tasks; task++) {
+        const struct sums *some = sums_of(measuring, task) + number;
+
+        sums.error += some->error;
+        sums.squares += some->squares;
+    }
+    return sums;
+}
+
 static void add_up(const struct measuring *measuring, size_t tasks)
 {
-    const struct mf_tensor_errors *tensor =
+    struct mf_tensor_errors *tensor =
         &measuring->work->errors.tensor[measuring->number];
     /* They are the work's own. */
     struct mf_type_error *type = (struct mf_type_error *)tensor->type;
+    double drawn = (double)measuring->drawn, rows = (double)tensor->rows;
 
-    for (size_t i = 0; i < measuring->types; i++) {
-        struct sums sums = { 0 };
-
-        if (!(type[i].error < (double)INFINITY))
-            continue;
-        for (size_t task = 0; task < tasks; task++) {
-            sums.error += measuring->sums[task * measuring->types + i].error;
-            sums.squares +=
-                measuring->sums[task * measuring->types + i].squares;
-        }
-        estimate(&type[i], sums, (double)measuring->drawn,
-                 (double)tensor->rows);
-    }
+    for (size_t i = 0; i < measuring->types; i++)
+        if (type[i].error < (double)INFINITY)
+            estimate(&type[i], add_tasks(measuring, tasks, i), drawn, rows);
+    tensor->squares =
+        add_tasks(measuring, tasks, measuring->types).error / drawn * rows;
 }
 
 /* Types that are useless without importance values are for tensors that have
@@ -341,8 +355,9 @@ static enum mf_status begin(struct measuring *measuring)
         if (i >= work->kept)
             bytes += tensor->rows / (work->what.all ? 1 : ONE_OF) * row;
     }
-    measuring->sums = mf_arena_take(
-        &work->arena, TASKS_MOST * measuring->types * sizeof(struct sums));
+    measuring->sums =
+        mf_arena_take(&work->arena, TASKS_MOST * (measuring->types + 1) *
+                                        sizeof(struct sums));
     if (!measuring->sums)
         return env->error.status;
     measuring->transfer =

@@ -92,6 +92,8 @@ each_command() {
     check "info" confined info "$model"
     check "tensors" confined tensors "$model"
     check "tensors stats" confined tensors stats "$model"
+    check "tensors stats --plot" confined tensors stats "$model" \
+        --errors q8_0 --plot errors.svg
     check "tensors export" confined tensors export "$model" \
         output_norm.weight out.npy
     check "meta list" confined meta list "$model"

@@ -58,6 +58,7 @@ static void compare(struct mf_model *model, const struct mf_type_errors *errors,
 {
     float *before = malloc(is->elements * sizeof(*before) + 1);
     struct mf_tensor tensor;
+    double squares = 0;
     size_t index;
 
     assert_true(
@@ -66,6 +67,9 @@ static void compare(struct mf_model *model, const struct mf_type_errors *errors,
         mf_tensor_read(model, index, 0, is->elements, MF_READ_F32, before),
         MF_OK);
     assert_int_equal(is->measured, is->rows);
+    for (uint64_t i = 0; i < is->elements; i++)
+        squares += pow((double)before[i], 2);
+    assert_true(fabs(squares - is->squares) <= 1e-9 * squares);
     for (size_t t = 0; t < errors->types; t++) {
         double error;
 
@@ -214,6 +218,7 @@ static void assert_same(const struct mf_type_errors *a,
 
         assert_int_equal(x->measured, y->measured);
         assert_int_equal(x->weighted, y->weighted);
+        assert_memory_equal(&x->squares, &y->squares, sizeof(x->squares));
         assert_memory_equal(x->type, y->type, a->types * sizeof(*x->type));
     }
 }

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/output.h"
 #include "cli/report.h"
@@ -98,24 +97,12 @@ static bool check_names(struct run *run, const struct quantize_options *options)
 }
 
 /* What is written after the model is refused before anything is measured. */
-static bool is_free(struct run *run, const char *path)
-{
-    struct stat status;
-
-    if (run->options->force || output_is_stdout(path) ||
-        lstat(path, &status) != 0)
-        return true;
-    report_output_alone(run, path,
-                        "it exists already; use --force to overwrite it");
-    return false;
-}
-
 static bool are_free(struct run *run, const struct quantize_options *options)
 {
     return (!options->save_recipe ||
-            (is_free(run, options->save_recipe) &&
-             is_free(run, recipe_document(options->save_recipe).at))) &&
-           (!options->plot || is_free(run, options->plot));
+            (output_is_free(run, options->save_recipe) &&
+             output_is_free(run, recipe_document(options->save_recipe).at))) &&
+           (!options->plot || output_is_free(run, options->plot));
 }
 
 bool target_check(struct run *run, const struct quantize_options *options)

@@ -13,27 +13,31 @@
 #include "cli/json.h"
 #include "cli/missing.h"
 #include "cli/names.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/tsv.h"
 
 static struct {
     bool tsv, histogram;
-    const char *errors;
+    struct errors_options errors;
 } options;
 
 static const struct option table[] = {
     OPTION_FLAG("--histogram", options.histogram,
                 "numbers by sign and power of two, outliers, and rows that are "
                 "zero or constant"),
-    OPTION_TEXT("--errors", "TYPE,...", options.errors,
+    OPTION_TEXT("--errors", "TYPE,...", options.errors.types,
                 "instead: bytes and squared error in these types, or in all, "
                 "of tensors that are quantized"),
+    OPTION_TEXT("--plot", "FILE.svg", options.errors.plot,
+                "draw --errors: a row for each block, a panel for each type"),
     OPTION_FLAG("--tsv", options.tsv,
                 "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
     OPTION_ALLOW_MISSING,
     OPTION_WHOLE,
+    OPTION_FORCE,
     OPTIONS_WORK,
     { 0 },
 };
@@ -376,7 +380,7 @@ static void stats(struct run *run, struct mf_model *model)
 
 static void show_errors(struct run *run, struct mf_model *model)
 {
-    errors_show(run, model, options.errors);
+    errors_show(run, model, &options.errors);
 }
 
 /* False after report_usage where options do not fit together. */
@@ -387,7 +391,7 @@ static bool check_errors(struct run *run)
                      options.tsv ? "--tsv" : "--histogram");
         return false;
     }
-    return errors_check(run, options.errors);
+    return errors_check(run, &options.errors);
 }
 
 static bool check_operands(struct run *run)
@@ -397,14 +401,24 @@ static bool check_operands(struct run *run)
 
 static void tensors_stats(struct run *run)
 {
-    if (options.errors) {
+    if (options.errors.types) {
         if (check_errors(run))
             inputs_one(run, false, show_errors);
+        return;
+    }
+    if (options.errors.plot) {
+        report_usage(run, "'--plot' requires '--errors'");
         return;
     }
     run->chooses_missing = true;
     if (!options.tsv || tsv_fits(run))
         inputs_one(run, false, stats);
+}
+
+static void writes(struct run *run)
+{
+    if (options.errors.plot && *options.errors.plot)
+        sandbox_allow_file(&run->sandbox, output_path(options.errors.plot));
 }
 
 const struct command command_tensors_stats = {
@@ -428,7 +442,11 @@ const struct command command_tensors_stats = {
              "columns, counts of each sign separated by commas.\n\n"
              "With --errors, rows of each tensor that quantizing changes are "
              "encoded in each type, and compared: 4 % of the rows, and at "
-             "least 32. quantize --target-size chooses types by that.\n\n"
+             "least 32. The squared error is also given as a part of the "
+             "numbers, the root of its share of their squares. quantize "
+             "--target-size chooses types by that. --plot draws it: a row "
+             "for each block, a column for each kind of tensor, a panel for "
+             "each type.\n\n"
              "Tensors without numbers, such as texts, and tensors whose "
              "data cannot be read are named on standard error; the exit "
              "code is then 3 unless --allow-missing is given.\n",
@@ -436,10 +454,13 @@ const struct command command_tensors_stats = {
                 "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
                 "modelfile tensors stats model.gguf --histogram\n"
                 "modelfile tensors stats model.gguf --errors q4_k,q6_k\n"
+                "modelfile tensors stats model.gguf --errors q4_k,q6_k --plot "
+                "errors.svg\n"
                 "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
     .exit_no = "no tensor matches PATTERN",
     .options = table,
     .remote = true,
     .execute = tensors_stats,
+    .writes = writes,
     .check_operands = check_operands,
 };

@@ -51,11 +51,29 @@ void histograms_scale(struct run *run);
 
 /* ---- errors of `tensors stats` (errors.c) ---- */
 
-/* False after report_usage unless it is a list of types, or "all". */
-bool errors_check(struct run *run, const char *types);
+struct errors_options {
+    const char *types; /* a list, or "all"; NULL: no errors are asked for */
+    const char *plot;  /* a picture of them; may be NULL */
+};
+
+/* False after a report unless the types are known and the picture can be
+ * written. */
+bool errors_check(struct run *run, const struct errors_options *options);
 
 /* What each tensor that would be quantized is in these types. */
-void errors_show(struct run *run, struct mf_model *model, const char *types);
+void errors_show(struct run *run, struct mf_model *model,
+                 const struct errors_options *options);
+
+/* ---- errors_plot.c ---- */
+
+/* The error as a part of the numbers: the root of both sums' quotient. */
+double errors_relative(const struct mf_tensor_errors *tensor, size_t type);
+
+/* Draws the errors of tensors whose names match; pattern NULL: of all.  False
+ * after a report. */
+bool errors_plot(struct run *run, struct mf_model *model,
+                 const struct mf_type_errors *errors, const char *pattern,
+                 const char *path);
 
 /* ---- what the tensors of an archive lie in ---- */
 
