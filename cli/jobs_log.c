@@ -322,7 +322,7 @@ void jobs_log_add(struct run *run, const struct jobs_file *file, int code)
         return;
     out_flush(&run->out);
     if (run->out.closed || run->out.error)
-        return; /* nobody has its answer */
+        return; /* its answer has no reader */
     line[0] = (char)('0' + code);
     line[1] = ' ';
     make_line(line + 2, file);

@@ -178,7 +178,7 @@ check "nor a pipe" expect 4 "it is not a log" validate --log "$dir/pipe" .
 check "nor a folder" expect 4 "Is a directory" validate --log "$dir" .
 check "nor a device" expect 4 "it is not a log" validate --log /dev/null .
 
-# What nobody has got is not finished.
+# What has no reader is not finished.
 noted() { # LOG
     grep -c 'gguf$' "$1"
 }
