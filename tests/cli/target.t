@@ -177,6 +177,34 @@ matters() {
         [ "$(of_tensor '.*attn_q.*')" = f16 ]
 }
 check "--importance" matters
+# Of relative errors, as tensors stats has them.
+by_default() {
+    quantize "$dir/$1.gguf" - --dry-run --json --target-bpw 5 >"$dir/json" &&
+        "$modelfile" tensors stats --quiet "$dir/$1.gguf" --errors q8_0 \
+            --json >"$dir/stats.json" || return 1
+    python3 - "$dir/json" "$dir/stats.json" "$2" <<'PROGRAM'
+import json, re, sys
+target, stats = [json.load(open(path))["files"][0] for path in sys.argv[1:3]]
+factors = [("^token_embd", float(sys.argv[3])), ("^output", 64),
+           ("attn_[qk]", 0.5), ("attn_v", 4), ("ffn_(up|down)", 3), ("", 1)]
+stats = {tensor["name"]: tensor["errors"]["q8_0"]
+         for tensor in stats["tensors"] if "q8_0" in tensor["errors"]}
+found = 0
+for tensor in target["target"]["tensors"]:
+    name = tensor["name"]
+    if name not in stats:
+        continue
+    wanted = next(factor for pattern, factor in factors
+                  if re.search(pattern, name))
+    is_now = tensor["types"]["q8_0"]["error"]
+    wanted *= stats[name]["relative_error"] ** 2
+    assert abs(is_now / wanted - 1) < 1e-6, (name, is_now, wanted)
+    found += 1
+assert found > 5, found
+PROGRAM
+}
+check "factors of relative errors" by_default dense 2
+check "a tied embedding is the output" by_default tied 64
 sampled() {
     quantize "$dense" - --dry-run --json --target-bpw 4 --samples all \
         >"$dir/json" || return 1
@@ -244,9 +272,9 @@ recipe() {
 }
 check "a recipe gives the same file" recipe
 
-by_hand() {
-    base=$(python3 -c 'import json, sys
+base=$(python3 -c 'import json, sys
 print(json.load(open(sys.argv[1]))["base"])' "$dir/recipe.json")
+by_hand() {
     quantize "$dense" "$dir/b.gguf" "$base" --force \
         --tensor-type-file "$dir/recipe" >/dev/null &&
         cmp "$dir/a.gguf" "$dir/b.gguf"

@@ -298,7 +298,7 @@ bool target_choose(struct target *target, struct mf_model *model,
         !find_limit(target, model))
         return false;
     fill_costs(target);
-    return target_limit(target, request) && solve(target) &&
+    return target_limit(target, model, request) && solve(target) &&
            recipe_make(target, request);
 }
 

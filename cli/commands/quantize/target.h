@@ -61,7 +61,8 @@ size_t target_type(const struct mf_type_errors *errors, const char *name);
 /* ---- target_limits.c ---- */
 
 /* What options say of tensors and types; false after a report. */
-bool target_limit(struct target *target, const struct request *request);
+bool target_limit(struct target *target, const struct mf_model *model,
+                  const struct request *request);
 
 /* ---- target_fit.c ---- */
 

@@ -169,19 +169,18 @@ static bool be_like(struct target *target)
 
 /* ---- --importance ---- */
 
-/* A factor of 4 is worth about a bit.  The mixes of llama-quantize give these
- * tensors more bits, or fewer; see docs/target.md. */
+/* How much more the answer of a model changes by an error in these tensors than
+ * by one of the same part of attn_output; measured, see docs/target.md. */
 static const struct factor {
     const char *pattern;
     double factor;
 } factors[] = {
-    { "^output\\.weight$", 4 },
-    { "^(per_layer_)?token_embd\\.weight$", 0.25 },
+    { "^output\\.weight$", 64 },
+    { "^token_embd\\.weight$", 2 },
+    { "attn_[qk]\\.weight$", 0.5 },
     { "attn_v\\.weight$|attn_kv_b|attn_v_b", 4 },
     { "attn_qkv", 2 },
-    { "ffn_down_exps", 0.5 },
-    { "ffn_(gate|up|gate_up)_exps", 0.25 },
-    { "ffn_down", 2 },
+    { "ffn_(up|down|gate_up)", 3 },
 };
 
 static bool weigh(struct target *target, const char *pattern, double factor,
@@ -197,10 +196,26 @@ static bool weigh(struct target *target, const char *pattern, double factor,
     return true;
 }
 
-/* An embedding without an output of its own is the output, too. */
-static bool weigh_by_default(struct target *target, bool *weighed)
+/* Whether the model's answer is a vector, for which tokens are pooled. */
+static bool has_pooling(const struct mf_model *model)
 {
-    bool has_output = false;
+    static const char suffix[] = ".pooling_type";
+    struct mf_meta meta;
+
+    for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
+        if (meta.key.size >= sizeof(suffix) &&
+            strcmp(meta.key.at + meta.key.size - (sizeof(suffix) - 1),
+                   suffix) == 0)
+            return true;
+    return false;
+}
+
+/* An embedding without an output of its own is the output, too, unless there
+ * is no output. */
+static bool weigh_by_default(struct target *target,
+                             const struct mf_model *model, bool *weighed)
+{
+    bool has_output = has_pooling(model);
 
     for (size_t i = 0; i < target->errors->count; i++)
         has_output |=
@@ -264,7 +279,19 @@ static bool weigh_by_file(struct target *target, bool *weighed)
     return true;
 }
 
-static bool weigh_all(struct target *target)
+/* An error counts as a part of the tensor's own squares: a model in which one
+ * tensor is doubled, and the next one halved, says the same. */
+static void make_relative(struct target *target)
+{
+    for (size_t i = 0; i < target->errors->count; i++) {
+        double squares = target->errors->tensor[i].squares;
+
+        if (squares > 0 && squares < (double)INFINITY)
+            target->factor[i] /= squares;
+    }
+}
+
+static bool weigh_all(struct target *target, const struct mf_model *model)
 {
     const char *given = target->given->importance;
     size_t size = target->errors->count;
@@ -281,11 +308,13 @@ static bool weigh_all(struct target *target)
     if (given) {
         done = weigh_by_file(target, weighed);
     } else {
-        done = weigh_by_default(target, weighed);
+        done = weigh_by_default(target, model, weighed);
         if (!done)
             report_failure(target->run, NULL);
     }
     mf_env_resize(target->run->env, weighed, size, 0);
+    if (done)
+        make_relative(target);
     return done;
 }
 
@@ -323,7 +352,8 @@ static bool check_left(const struct target *target)
     return true;
 }
 
-bool target_limit(struct target *target, const struct request *request)
+bool target_limit(struct target *target, const struct mf_model *model,
+                  const struct request *request)
 {
     const struct quantize_options *given = target->given;
 
@@ -335,7 +365,7 @@ bool target_limit(struct target *target, const struct request *request)
     for (size_t i = 0; i < given->ties.count; i++)
         if (!tie(target, (uint32_t)i))
             return false;
-    if (!fix_all(target, request) || !weigh_all(target))
+    if (!fix_all(target, request) || !weigh_all(target, model))
         return false;
     apply_factors(target);
     return check_left(target);
