@@ -296,9 +296,12 @@ static void report_killed(struct run *run, const struct job *job, int status)
 {
     char why[64];
 
+    jobs.sum.killed++;
+    report_code(run, EXIT_INPUT);
+    if (WIFEXITED(status))
+        return; /* it has said so itself */
     if (job->in_line)
         out_text(&run->out, "\n");
-    jobs.sum.killed++;
     snprintf(why, sizeof(why),
              "the process that read it was ended by signal %d",
              WTERMSIG(status));
@@ -437,6 +440,8 @@ static void start_when_possible(struct run *run, const char *path,
     while (!is_over(run) && !start(run, job_at(jobs.count), act)) {
         if (jobs.count == 0) {
             fail(run, path, strerror(errno));
+            jobs.sum.ended[EXIT_INPUT]++;
+            jobs.sum.done++;
             return;
         }
         wait_for_news(run);
