@@ -315,7 +315,7 @@ $(BUILD)/cli/build.o: private OWN := \
 # Commands and these rooms and formats have no loops over data: their size
 # matters, not their speed.  Objects that every allocation, byte of output or name
 # of a tensor goes through stay fast.
-SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix $(addprefix lib/,report \
+SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix torch $(addprefix lib/,report \
                  hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
 SMALL       := $(filter-out $(addprefix $(BUILD)/lib/,arch/name.o arch/tensors.o folder/adapter.o),$(SMALL))
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
