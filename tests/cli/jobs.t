@@ -213,7 +213,9 @@ check "not with --check" expect 2 "about all files together" \
     hash --check x --jobs 2 .
 check "not with --duplicates" expect 2 "about all files together" \
     hash --duplicates --part 1/2 .
-for option in --max-memory=1M --record=x --dhat --progress=json; do
+options="--max-memory=1M --record=x --progress=json"
+! counts_memory || options="$options --dhat"
+for option in $options; do
     check "not with $option" expect 2 "cannot be given with" \
         validate $option --jobs 2 .
 done
