@@ -13,6 +13,9 @@ void answer_begin(struct run *run)
     record_sample_begin();
     if (!run->options->json)
         return;
+    /* There may be a document before it. */
+    run->json = (struct mf_json_out){ .write = run->json.write,
+                                      .user = run->json.user };
     mf_json_begin(&run->json, '{');
     json_number(run, "schema", JSON_SCHEMA);
     run->answering = ANSWER_MEMBERS;

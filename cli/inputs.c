@@ -81,18 +81,21 @@ static void end_one(struct each *each)
         record_sample_end(each->run);
 }
 
-static void show_here(struct each *each, const char *path,
-                      enum mf_shards shards)
-{
-    begin_one(each, path);
-    each->show(each->run, path, shards);
-    end_one(each);
-}
+/* A model that was found, or a folder that cannot be read: then run->env has
+ * the error. */
+struct found {
+    const char *path;
+    enum mf_shards shards;
+    bool failed;
+};
 
-static void fail_here(struct each *each, const char *path)
+static void answer_here(struct each *each, const struct found *found)
 {
-    begin_one(each, path);
-    each->fail(each->run, path);
+    begin_one(each, found->path);
+    if (found->failed)
+        each->fail(each->run, found->path);
+    else
+        each->show(each->run, found->path, found->shards);
     end_one(each);
 }
 
@@ -116,46 +119,36 @@ static void end_answer(struct each *each)
 
 struct alone {
     struct each *each;
-    const char *path;
-    enum mf_shards shards;
+    const struct found *found;
 };
 
-static void show_alone(void *user)
+static void answer_alone(void *user)
 {
     const struct alone *alone = user;
 
     begin_answer(alone->each->run);
-    show_here(alone->each, alone->path, alone->shards);
+    answer_here(alone->each, alone->found);
     end_answer(alone->each);
 }
 
-static void fail_alone(void *user)
+static void answer_one(struct each *each, const struct found *found)
 {
-    const struct alone *alone = user;
+    struct alone alone = { each, found };
+    struct jobs_act act = { answer_alone, &alone, found->failed };
 
-    begin_answer(alone->each->run);
-    fail_here(alone->each, alone->path);
-    end_answer(alone->each);
-}
-
-static void give(struct each *each, const char *path, enum mf_shards shards,
-                 bool failed)
-{
-    struct alone alone = { each, path, shards };
-    struct jobs_act act = { failed ? fail_alone : show_alone, &alone, failed };
-
-    each->shown++;
-    jobs_give(each->run, path, &act);
+    if (jobs_are_used()) {
+        each->shown++;
+        jobs_give(each->run, found->path, &act);
+    } else if (!is_over(each)) {
+        answer_here(each, found);
+    }
 }
 
 /* ---- each file ---- */
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
 {
-    if (jobs_are_used(each->run))
-        give(each, path, shards, false);
-    else if (!is_over(each))
-        show_here(each, path, shards);
+    answer_one(each, &(struct found){ path, shards, false });
 }
 
 static enum mf_status show_found(void *user, const char *path,
@@ -167,10 +160,7 @@ static enum mf_status show_found(void *user, const char *path,
 
 static void fail_one(struct each *each, const char *path)
 {
-    if (jobs_are_used(each->run))
-        give(each, path, MF_SHARDS_AUTO, true);
-    else if (!is_over(each))
-        fail_here(each, path);
+    answer_one(each, &(struct found){ path, MF_SHARDS_AUTO, true });
 }
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
@@ -233,7 +223,7 @@ static void show_glob(struct each *each, const char *pattern)
 static void show_operands(struct each *each)
 {
     struct run *run = each->run;
-    bool jobs = jobs_are_used(run);
+    bool jobs = jobs_are_used();
 
     if (!jobs)
         begin_answer(run);
@@ -392,7 +382,7 @@ static void give_listed(struct listed *listed)
 static void each_listed(struct listed *listed)
 {
     struct run *run = listed->run;
-    bool jobs = jobs_are_used(run);
+    bool jobs = jobs_are_used();
 
     if (!jobs)
         begin_answer(run);

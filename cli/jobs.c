@@ -57,7 +57,6 @@ struct job {
     size_t place;      /* one of --jobs, while it is in work */
     bool works;
     bool in_line; /* what it has printed does not end with a newline */
-    struct share *share;
     struct jobs_file file;
 };
 
@@ -70,7 +69,7 @@ static struct {
     struct share *share; /* likewise */
     size_t first, count, working;
     bool *taken; /* places */
-    bool over;   /* after a signal */
+    bool over;   /* after a signal, or without a reader */
     struct jobs_sum sum;
 } jobs;
 
@@ -128,13 +127,11 @@ static void share_threads(struct run *run)
         run->options->threads = all > jobs.most ? all / jobs.most : 1;
 }
 
-bool jobs_begin(struct run *run)
+static bool fit(struct run *run)
 {
     const struct options *options = run->options;
     const char *other = refused(run);
 
-    if (!options->jobs && !options->part && !options->log)
-        return true;
     if (options->jobs > JOBS_MOST)
         report_usage(run, "'--jobs %" PRIu64 "': at most %d", options->jobs,
                      JOBS_MOST);
@@ -144,18 +141,29 @@ bool jobs_begin(struct run *run)
                      "'--log'",
                      other);
     else
-        jobs.used = are_files(run, run->operand, run->operand_count) &&
-                    are_files(run, run->listed, run->listed_count) &&
-                    jobs_sum_part(run, &jobs.sum) && take_room(run);
+        return are_files(run, run->operand, run->operand_count) &&
+               are_files(run, run->listed, run->listed_count);
+    return false;
+}
+
+bool jobs_begin(struct run *run)
+{
+    const struct options *options = run->options;
+
+    if (!options->jobs && !options->part && !options->log)
+        return true;
+    if (!fit(run) || !jobs_sum_part(run, &jobs.sum) || !take_room(run) ||
+        (options->log && !jobs_log_open(run)))
+        return false;
+    jobs.used = true;
     jobs.most = options->jobs > 0 ? (size_t)options->jobs : 1;
     share_threads(run);
     scratch_divide(jobs.most);
-    return jobs.used && (!options->log || jobs_log_open(run));
+    return true;
 }
 
-bool jobs_are_used(const struct run *run)
+bool jobs_are_used(void)
 {
-    (void)run;
     return jobs.used;
 }
 
@@ -174,6 +182,11 @@ bool jobs_allow(struct run *run, const char *option)
 static struct job *job_at(size_t index)
 {
     return &jobs.ring[(jobs.first + index) % RING];
+}
+
+static struct share *share_of(const struct job *job)
+{
+    return &jobs.share[job - jobs.ring];
 }
 
 static void close_ends(int pipe_of[STREAMS][2], int end)
@@ -276,17 +289,9 @@ static void add_costs(struct run *run, const struct share *share)
         run->other_heap.peak = share->heap.peak;
 }
 
-/* A document of its own follows. */
-static void begin_line(struct run *run)
-{
-    run->json = (struct mf_json_out){ .write = run->json.write,
-                                      .user = run->json.user };
-}
-
 /* The answer about a file that has no process. */
 static void fail(struct run *run, const char *path, const char *why)
 {
-    begin_line(run);
     answer_one_begin(run, path);
     report_input(run, path, "%s", why);
     answer_one_end(run);
@@ -320,7 +325,7 @@ static void complete(struct run *run)
     } else {
         jobs.sum.ended[code]++;
         report_code(run, code);
-        add_costs(run, job->share);
+        add_costs(run, share_of(job));
         jobs_log_add(run, &job->file, code);
     }
     jobs.sum.done++;
@@ -412,8 +417,7 @@ static bool start(struct run *run, struct job *job, const struct jobs_act *act)
     if (!make_pipes(pipe_of))
         return false;
     job->place = free_place();
-    job->share = &jobs.share[job - jobs.ring];
-    *job->share = (struct share){ 0 };
+    *share_of(job) = (struct share){ 0 };
     out_flush(&run->out);
     held_print();
     process = fork();
@@ -421,7 +425,7 @@ static bool start(struct run *run, struct job *job, const struct jobs_act *act)
         become_job(run, job->place, pipe_of);
         if (act->keeps_env || start_env(run))
             act->act(act->user);
-        end_job(run, job->share);
+        end_job(run, share_of(job));
     }
     if (process > 0) {
         add_job(job, process, pipe_of);
@@ -482,6 +486,5 @@ void jobs_end(struct run *run)
         wait_for_news(run);
     if (jobs.over)
         return;
-    begin_line(run);
     jobs_sum_show(run, &jobs.sum);
 }

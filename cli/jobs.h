@@ -29,7 +29,7 @@
 bool jobs_begin(struct run *run);
 
 /* Whether one of them is given: then each file goes through jobs_give. */
-bool jobs_are_used(const struct run *run);
+bool jobs_are_used(void);
 
 /* False after a report: an option that makes one answer about all files. */
 bool jobs_allow(struct run *run, const char *option);
