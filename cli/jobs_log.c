@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/given.h"
 #include "cli/report.h"
 #include "cli/room.h"
 
@@ -61,64 +62,40 @@ static bool is_about_the_run(const char *name)
     return false;
 }
 
-/* A text in which nothing can be taken for the next option. */
-static void add_value(struct head *head, const char *text)
+/* A word in which nothing can be taken for the next one. */
+static void add_word(struct head *head, const char *word)
 {
     char one[8];
 
-    add(head, "=");
-    for (; *text; text++) {
+    for (; *word; word++) {
         snprintf(one, sizeof(one),
-                 *text == ' ' || *text == '\\' || *text == '\n' ? "\\x%02x"
+                 *word == ' ' || *word == '\\' || *word == '\n' ? "\\x%02x"
                                                                 : "%c",
-                 (unsigned char)*text);
+                 (unsigned char)*word);
         add(head, one);
     }
 }
 
-static void add_number(struct head *head, const char *name, uint64_t number)
+static void add_option(void *user, const char *name, const char *value)
 {
-    char text[32];
+    struct head *head = user;
 
-    if (number == 0)
-        return;
-    snprintf(text, sizeof(text), "=%" PRIu64, number);
     add(head, " ");
     add(head, name);
-    add(head, text);
+    if (value) {
+        add(head, "=");
+        add_word(head, value);
+    }
 }
 
-static void add_text(struct head *head, const char *name, const char *text)
+/* Where not all operands are files, those after the first are not. */
+static void add_operands(struct head *head, const struct run *run)
 {
-    if (!text)
-        return;
-    add(head, " ");
-    add(head, name);
-    add_value(head, text);
-}
+    bool all = run->command->operands_max == SIZE_MAX;
 
-static void add_option(struct head *head, const struct option *option)
-{
-    switch (option->kind) {
-    case KIND_FLAG:
-        add_number(head, option->name, *option->set.flag);
-        break;
-    case KIND_CHOICE:
-        add_number(head, option->name, *option->set.choice);
-        break;
-    case KIND_COUNT:
-    case KIND_SIZE:
-        add_number(head, option->name, *option->set.number);
-        break;
-    case KIND_LIST:
-        for (size_t i = 0; i < option->set.list->count; i++)
-            add_text(head, option->name, option->set.list->at[i]);
-        break;
-    case KIND_FORMAT:
-    case KIND_TEXT:
-    case KIND_OPTIONAL:
-        add_text(head, option->name, *option->set.text);
-        break;
+    for (size_t i = 1; i < run->operand_count && !all; i++) {
+        add(head, " ");
+        add_word(head, run->operand[i]);
     }
 }
 
@@ -128,9 +105,10 @@ static bool make_head(struct run *run, struct head *head)
 
     add(head, "modelfile " MF_VERSION_STRING " ");
     add(head, run->command->name);
+    add_operands(head, run);
     for (; option && option->name; option++)
         if (option->help && !is_about_the_run(option->name))
-            add_option(head, option);
+            given_values(option, add_option, head);
     add(head, "\n");
     if (head->size < sizeof(head->at))
         return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/build.h"
+#include "cli/given.h"
 #include "cli/json.h"
 #include "cli/measure/record_parts.h"
 
@@ -60,62 +61,15 @@ static void add_word(struct long_text *text, const char *word)
     }
 }
 
-static void add_option(struct long_text *text, const struct option *option,
-                       const char *value)
+static void add_option(void *user, const char *name, const char *value)
 {
+    struct long_text *text = user;
+
     add(text, " ");
-    add(text, option->name);
+    add(text, name);
     if (value) {
         add(text, "=");
         add_word(text, value);
-    }
-}
-
-static void add_choice(struct long_text *text, const struct option *option)
-{
-    const char *word = option->value;
-    char value[64];
-
-    for (unsigned i = option->first; i < *option->set.choice; i++)
-        word += strcspn(word, "|") + 1;
-    snprintf(value, sizeof(value), "%.*s", (int)strcspn(word, "|"), word);
-    add_option(text, option, value);
-}
-
-static void add_number(struct long_text *text, const struct option *option)
-{
-    char value[24];
-
-    value[put_decimal(value, *option->set.number)] = 0;
-    add_option(text, option, value);
-}
-
-/* Those that are set. */
-static void add_one(struct long_text *text, const struct option *option)
-{
-    const struct text_list *list = option->set.list;
-
-    switch (option->kind) {
-    case KIND_FLAG:
-        if (*option->set.flag)
-            add_option(text, option, NULL);
-        break;
-    case KIND_CHOICE:
-        if (*option->set.choice > option->first)
-            add_choice(text, option);
-        break;
-    case KIND_COUNT:
-    case KIND_SIZE:
-        if (*option->set.number > 0)
-            add_number(text, option);
-        break;
-    case KIND_LIST:
-        for (size_t i = 0; i < list->count; i++)
-            add_option(text, option, list->at[i]);
-        break;
-    default:
-        if (*option->set.text)
-            add_option(text, option, *option->set.text);
     }
 }
 
@@ -198,10 +152,10 @@ static const char *describe_work(const struct run *run)
     for (const struct option *option = command->options; option && option->name;
          option++)
         if (option->name[0] == '-' && !is_aside(option))
-            add_one(&text, option);
+            given_values(option, add_option, &text);
     for (const struct option *option = common_options; option->name; option++)
         if (strcmp(option->name, "--max-memory") == 0)
-            add_one(&text, option);
+            given_values(option, add_option, &text);
     return end(&text);
 }
 

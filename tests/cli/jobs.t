@@ -168,6 +168,20 @@ check "another command's log" expect 4 "not a log of this command" \
     info --log "$dir/log" .
 check "other options'" expect 4 "not a log of this command" \
     validate --strict --log "$dir/log" .
+check "another reader" expect 4 "not a log of this command" \
+    validate --for spec --log "$dir/log" .
+first_algorithm() {
+    ends 0 hash --json --log "$dir/log.algorithm" good-llama.gguf &&
+        expect 4 "not a log of this command" hash --algo crc32 \
+            --log "$dir/log.algorithm" good-llama.gguf
+}
+check "an option's first word is not its default" first_algorithm
+other_pattern() {
+    ends 0 tensors good-llama.gguf 'blk.0*' --log "$dir/log.pattern" &&
+        expect 4 "not a log of this command" tensors good-llama.gguf 'blk.1*' \
+            --log "$dir/log.pattern"
+}
+check "another pattern" other_pattern
 check "of as many threads" ends 1 validate --threads 1 --log "$dir/log" .
 cp good-llama.gguf "$dir/model"
 check "a model is not a log" expect 4 "not a log of this command" \
