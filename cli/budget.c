@@ -5,9 +5,6 @@
  * The limit counts every malloc, including the C library, OpenMP and libcrypto.
  * A build that does not count them limits each env instead.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* prctl */
-#endif
 #include "cli/budget.h"
 
 #include <errno.h>
@@ -23,10 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
-
+#include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
@@ -53,13 +47,6 @@
 static int ask = -1,
            answer = -1;    /* of the program, or of the waiting process */
 static off_t input_offset; /* of standard input, when it all began */
-
-static void die_with_parent(void)
-{
-#if defined(__linux__)
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-}
 
 /* Standard output and error must not be held open longer than the program
  * does. */
@@ -92,11 +79,11 @@ static bool open_input(void)
 
 /* ---- a trial ---- */
 
-static void become_trial(struct run *run, uint64_t units)
+static void become_trial(struct run *run, uint64_t units, pid_t parent)
 {
     struct rlimit time = { SECONDS_EACH, SECONDS_EACH };
 
-    die_with_parent();
+    child_begin(parent);
     close(ask);
     close(answer);
     if (setrlimit(RLIMIT_CPU, &time) != 0 || !open_input())
@@ -131,19 +118,16 @@ enum outcome { WORKS, LACKS_MEMORY, UNCLEAR, IN_TRIAL };
 
 static enum outcome try_limit(struct run *run, uint64_t units)
 {
-    pid_t trial = fork(), ended;
+    pid_t parent = getpid(), trial = fork();
     int end, code;
 
     if (trial < 0)
         return UNCLEAR;
     if (trial == 0) {
-        become_trial(run, units);
+        become_trial(run, units, parent);
         return IN_TRIAL;
     }
-    do
-        ended = waitpid(trial, &end, 0);
-    while (ended < 0 && errno == EINTR);
-    if (ended != trial || !WIFEXITED(end))
+    if (!child_wait(trial, &end) || !WIFEXITED(end))
         return UNCLEAR;
     code = WEXITSTATUS(end);
     if (code == EXIT_MEMORY)
@@ -202,12 +186,12 @@ static enum outcome search(struct run *run)
 }
 
 /* Returns in a trial only. */
-static void wait_and_search(struct run *run)
+static void wait_and_search(struct run *run, pid_t program)
 {
     ssize_t got;
     char byte;
 
-    die_with_parent();
+    child_begin(program);
     if (!leave_output())
         _exit(EXIT_DONE);
     do
@@ -222,7 +206,7 @@ static void wait_and_search(struct run *run)
 void trial_begin(struct run *run)
 {
     int asking[2], answering[2];
-    pid_t other;
+    pid_t program = getpid(), other;
 
     if (run->command->once || run->reads_stream || pipe(asking) != 0)
         return;
@@ -238,7 +222,7 @@ void trial_begin(struct run *run)
     ask = asking[other != 0 ? 1 : 0];
     answer = answering[other != 0 ? 0 : 1];
     if (other == 0)
-        wait_and_search(run);
+        wait_and_search(run, program);
     else if (other > 0)
         fcntl(ask, F_SETFD, FD_CLOEXEC);
 }

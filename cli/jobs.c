@@ -6,9 +6,6 @@
  * its pipes is passed on; the others wait for their turn, and a process waits
  * where its pipe is full.  So nothing has to be kept in memory.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* prctl */
-#endif
 #include "cli/jobs.h"
 
 #include <errno.h>
@@ -21,11 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
-
 #include "cli/answer.h"
+#include "cli/child.h"
 #include "cli/held.h"
 #include "cli/jobs_log.h"
 #include "cli/jobs_sum.h"
@@ -207,11 +201,10 @@ static void leave_pipes(int pipe_of[STREAMS][2])
             close(job_at(i)->from[k]);
 }
 
-static void become_job(struct run *run, size_t place, int pipe_of[STREAMS][2])
+static void become_job(struct run *run, pid_t program, size_t place,
+                       int pipe_of[STREAMS][2])
 {
-#if defined(__linux__)
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
+    child_begin(program);
     leave_pipes(pipe_of);
     clock_gettime(CLOCK_MONOTONIC, &run->started);
     run->code = EXIT_DONE;
@@ -269,17 +262,6 @@ static void stop_working(struct job *job)
     jobs.working--;
 }
 
-static int wait_for(const struct job *job)
-{
-    int status = 0;
-    pid_t ended;
-
-    do
-        ended = waitpid(job->process, &status, 0);
-    while (ended < 0 && errno == EINTR);
-    return ended == job->process ? status : SIGKILL;
-}
-
 static void add_costs(struct run *run, const struct share *share)
 {
     run->size += share->size;
@@ -317,8 +299,11 @@ static void report_killed(struct run *run, const struct job *job, int status)
 static void complete(struct run *run)
 {
     struct job *job = job_at(0);
-    int status = wait_for(job), code = WEXITSTATUS(status);
+    int status, code;
 
+    if (!child_wait(job->process, &status))
+        status = SIGKILL;
+    code = WEXITSTATUS(status);
     stop_working(job);
     if (!WIFEXITED(status) || code > EXIT_MEMORY) {
         report_killed(run, job, status);
@@ -412,7 +397,7 @@ static void add_job(struct job *job, pid_t process, int pipe_of[STREAMS][2])
 static bool start(struct run *run, struct job *job, const struct jobs_act *act)
 {
     int pipe_of[STREAMS][2];
-    pid_t process;
+    pid_t program = getpid(), process;
 
     if (!make_pipes(pipe_of))
         return false;
@@ -422,7 +407,7 @@ static bool start(struct run *run, struct job *job, const struct jobs_act *act)
     held_print();
     process = fork();
     if (process == 0) {
-        become_job(run, job->place, pipe_of);
+        become_job(run, program, job->place, pipe_of);
         if (act->keeps_env || start_env(run))
             act->act(act->user);
         end_job(run, share_of(job));

@@ -6,9 +6,6 @@
  * TLS need; it cannot write a file, run a program, or read what is yours.  It
  * ends with the program: by the system's signal, and where the socket closes.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* prctl */
-#endif
 #include "cli/remote/helper.h"
 
 #include <errno.h>
@@ -19,11 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
-
 #include "cli/budget.h"
+#include "cli/child.h"
 #include "cli/malloc_count.h"
 #include "cli/remote/window.h"
 #include "cli/room.h"
@@ -41,17 +35,6 @@ struct serving {
 };
 
 static struct serving *serving; /* in this process alone */
-
-/* ---- the end ---- */
-
-static void end_with(pid_t parent)
-{
-#if defined(__linux__)
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (getppid() != parent)
-        _exit(EXIT_DONE); /* it has ended already */
-}
 
 /* ---- what it gives up ---- */
 
@@ -419,7 +402,7 @@ void helper_prepare(const struct run *run, struct helper_work *work)
 static void begin(struct run *run, pid_t program, int fd,
                   struct helper_work *work)
 {
-    end_with(program);
+    child_begin(program);
     serving = room_take(sizeof(*serving)); /* all zero */
     if (!serving)
         _exit(EXIT_DONE);
