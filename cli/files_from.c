@@ -18,6 +18,8 @@
 /* Some 100,000 paths.  The unused part takes no memory. */
 #define LIST_SIZE_MAX ((size_t)8 * 1024 * 1024)
 
+static const char *first; /* of several files that are sorted */
+
 struct list {
     struct run *run;
     const char *path;
@@ -159,6 +161,7 @@ bool files_from_sort(struct run *run,
         return false;
     }
     sorted[0] = sorted[1 + words];
+    first = sorted[0];
     run->listed = sorted + words + 2;
     run->listed_count += files - 1;
     run->operand = sorted;
@@ -166,7 +169,26 @@ bool files_from_sort(struct run *run,
     return true;
 }
 
+static bool is_first(const struct run *run, size_t index)
+{
+    return index == 0 && !run->options->files_from;
+}
+
+bool files_from_first(struct run *run)
+{
+    return files_from_sort(run, is_first);
+}
+
 bool files_from_several(const struct run *run)
 {
     return run->options->files_from || run->listed_count > 0;
+}
+
+void files_from_heading(struct run *run)
+{
+    if (!files_from_several(run) || run->options->json)
+        return;
+    out_text(&run->out, run->operand[0] == first ? "" : "\n");
+    out_escaped(&run->out, str_of(run->operand[0]), "");
+    out_text(&run->out, "\n");
 }

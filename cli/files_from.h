@@ -22,8 +22,15 @@ bool files_from_operands(struct run *run);
 bool files_from_sort(struct run *run,
                      bool (*is_file)(const struct run *run, size_t index));
 
+/* The same for a command with FILE in front and other words, of which all are
+ * words where there is a list. */
+bool files_from_first(struct run *run);
+
 /* Whether an answer about a file must name it: also if the list has only one.
  */
 bool files_from_several(const struct run *run);
+
+/* Names operand[0], one of several, above a text about it; not in JSON. */
+void files_from_heading(struct run *run);
 
 #endif

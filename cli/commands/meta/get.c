@@ -105,17 +105,6 @@ static void show_get(struct run *run, struct mf_model *model)
     report_missing(run, model);
 }
 
-/* Keys look like names of files: all but the first operand are keys. */
-static bool is_file(const struct run *run, size_t index)
-{
-    return index == 0 && !run->options->files_from;
-}
-
-static bool check_operands(struct run *run)
-{
-    return files_from_sort(run, is_file);
-}
-
 static void meta_get(struct run *run)
 {
     inputs_listed(run, true, show_get);
@@ -142,5 +131,6 @@ const struct command command_meta_get = {
     .options = table,
     .remote = true,
     .execute = meta_get,
-    .check_operands = check_operands,
+    /* Keys look like names of files: all but the first operand are keys. */
+    .check_operands = files_from_first,
 };

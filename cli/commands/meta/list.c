@@ -79,18 +79,12 @@ static void list_text(struct run *run, struct mf_model *model)
     }
 }
 
-static const char *first; /* of several files */
-
 static void show_list(struct run *run, struct mf_model *model)
 {
     struct mf_meta meta;
     size_t i = 0;
 
-    if (files_from_several(run) && !run->options->json) {
-        out_text(&run->out, run->operand[0] == first ? "" : "\n");
-        out_escaped(&run->out, str_of(run->operand[0]), "");
-        out_text(&run->out, "\n");
-    }
+    files_from_heading(run);
     while (mf_meta_at(model, i, &meta) && !matches(run, &meta))
         i++;
     if (run->operand_count > 1 && i == mf_model_info(model)->metadata_count)
@@ -101,21 +95,14 @@ static void show_list(struct run *run, struct mf_model *model)
         list_text(run, model);
 }
 
-/* With a list of files, the only operand is a pattern. */
-static bool is_file(const struct run *run, size_t index)
-{
-    return index == 0 && !run->options->files_from;
-}
-
 static bool check_operands(struct run *run)
 {
-    return run->options->files_from ? files_from_sort(run, is_file)
+    return run->options->files_from ? files_from_first(run)
                                     : names_one_file(run, NAMED_KEY);
 }
 
 static void meta_list(struct run *run)
 {
-    first = run->operand[0];
     inputs_listed(run, true, show_list);
 }
 

@@ -224,17 +224,6 @@ static bool sort_set(struct run *run)
     return !any || files_from_sort(run, is_file);
 }
 
-/* Keys look like names of files: all but the first operand are keys. */
-static bool is_first(const struct run *run, size_t index)
-{
-    return index == 0 && !run->options->files_from;
-}
-
-static bool sort_unset(struct run *run)
-{
-    return files_from_sort(run, is_first);
-}
-
 const struct command command_meta_set = {
     .name = "meta",
     .sub = "set",
@@ -280,6 +269,7 @@ const struct command command_meta_unset = {
     .exit_no = "a file has no such key",
     .options = table,
     .execute = meta_set,
-    .check_operands = sort_unset,
+    /* Keys look like names of files: all but the first operand are keys. */
+    .check_operands = files_from_first,
     .writes = writes,
 };

@@ -19,8 +19,6 @@
 
 enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
 
-static const char *first; /* of several files */
-
 static struct {
     unsigned sort; /* enum sort */
     uint64_t top;  /* 0: all */
@@ -361,16 +359,6 @@ static bool show_table(struct run *run, const struct mf_model *model,
     return chunks_show(run, &choice);
 }
 
-/* Of several files, which one it is. */
-static void show_file(struct run *run)
-{
-    if (!files_from_several(run) || run->options->json)
-        return;
-    out_text(&run->out, run->operand[0] == first ? "" : "\n");
-    out_escaped(&run->out, str_of(run->operand[0]), "");
-    out_text(&run->out, "\n");
-}
-
 static void show(struct run *run, struct mf_model *model)
 {
     enum sort by = (enum sort)options.sort;
@@ -390,7 +378,7 @@ static void show(struct run *run, struct mf_model *model)
     };
     struct totals totals = { 0 };
 
-    show_file(run);
+    files_from_heading(run);
     if (by == SORT_FILE && options.top > 0)
         by = SORT_SIZE;
     if (show_table(run, model, by))
@@ -410,22 +398,15 @@ static void show(struct run *run, struct mf_model *model)
                   choice.sorted ? sorted_size(&choice) : 0, 0);
 }
 
-/* With a list of files, the only operand is a pattern. */
-static bool is_file(const struct run *run, size_t index)
-{
-    return index == 0 && !run->options->files_from;
-}
-
 static bool check_operands(struct run *run)
 {
-    return run->options->files_from ? files_from_sort(run, is_file)
+    return run->options->files_from ? files_from_first(run)
                                     : names_one_file(run, NAMED_TENSOR);
 }
 
 static void tensors_info(struct run *run)
 {
     run->lists_missing = !options.tsv;
-    first = run->operand[0];
     if (options.tsv && options.totals)
         report_usage(run, "'--tsv' and '--totals' cannot both be given");
     else if (options.tsv && files_from_several(run))
