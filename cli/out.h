@@ -121,6 +121,11 @@ void out_number(struct out *out, uint64_t number, size_t width);
 
 struct mf_str str_of(const char *text);
 
+static inline bool str_same(struct mf_str a, struct mf_str b)
+{
+    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
+}
+
 /* "1,234,567" */
 struct number_text {
     char at[32];

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output.h"
+#include "cli/report.h"
+
 static void put(struct svg *to, const char *at, size_t size)
 {
     if (!to->failed && !buffer_add(to->run, to->out, at, size))
@@ -96,8 +99,15 @@ static void put_style(struct svg *to)
                    "}\n</style>\n");
 }
 
-void svg_head(struct svg *to, int width, int height, struct mf_str title,
-              const char *what)
+struct mf_str svg_title(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return str_of(slash && slash[1] ? slash + 1 : path);
+}
+
+void svg_head(struct svg *to, int width, int height, int left,
+              struct mf_str title, const char *what)
 {
     svg_format(to,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
@@ -106,6 +116,23 @@ void svg_head(struct svg *to, int width, int height, struct mf_str title,
     svg_text(to, title);
     svg_format(to, "%s</title>\n", what);
     put_style(to);
-    svg_format(to, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n",
-               width, height);
+    svg_format(to,
+               "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n"
+               "<text x=\"%d\" y=\"24\" class=\"title\">",
+               width, height, left);
+    svg_text(to, title);
+    svg_format(to, "</text>\n");
+}
+
+bool svg_write(struct run *run, struct mf_model *model,
+               const struct buffer *picture, const char *path)
+{
+    if (mf_output_write(model, output_path(path), run->options->force,
+                        picture->at, picture->size) != MF_OK) {
+        report_failure(run, path);
+        return false;
+    }
+    output_name_left(run, path, NULL, 0);
+    report_done(run, path, "was written");
+    return true;
 }

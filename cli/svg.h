@@ -16,10 +16,17 @@ struct svg {
     bool failed; /* by an error of the env; what follows adds nothing */
 };
 
-/* The beginning, with paper and styles; what: follows the title in the name of
- * the picture. */
-void svg_head(struct svg *to, int width, int height, struct mf_str title,
-              const char *what);
+/* The title of a picture about a model: the last part of its path. */
+struct mf_str svg_title(const char *path);
+
+/* The beginning, with paper and styles, and the title, which begins at left;
+ * what: follows the title in the name of the picture. */
+void svg_head(struct svg *to, int width, int height, int left,
+              struct mf_str title, const char *what);
+
+/* Writes a picture that is complete; false after a report. */
+bool svg_write(struct run *run, struct mf_model *model,
+               const struct buffer *picture, const char *path);
 
 /* At most 511 bytes. */
 void svg_format(struct svg *to, const char *format, ...)

@@ -184,8 +184,8 @@ static void compare_tensors(struct check *check)
 static bool is_comparable(const struct check *check)
 {
     return check->metadata &&
-           check_same_text(check->metadata->format,
-                           str_of(mf_model_info(check->model)->format));
+           str_same(check->metadata->format,
+                    str_of(mf_model_info(check->model)->format));
 }
 
 static void compare_metadata(struct check *check)

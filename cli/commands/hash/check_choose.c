@@ -73,10 +73,10 @@ static int match_name(const struct check *check, const struct entry *entry)
 {
     const char *path = check->path;
 
-    if (check_same_text(entry->name, str_of(path)))
+    if (str_same(entry->name, str_of(path)))
         return 2;
     return check->wanted->manifest.form == MANIFEST_SUMS &&
-           check_same_text(last_part(entry->name), last_part(str_of(path)));
+           str_same(last_part(entry->name), last_part(str_of(path)));
 }
 
 /* Equal digests; in lists of files the names may differ in their folders. */
@@ -87,7 +87,7 @@ static bool same_entry(const struct check *check, const struct entry *a,
 
     return a->kind == b->kind &&
            (check->wanted->manifest.form == MANIFEST_SUMS ||
-            check_same_text(a->name, b->name)) &&
+            str_same(a->name, b->name)) &&
            digits == strcspn(b->hex, " \n") &&
            strncasecmp(a->hex, b->hex, digits) == 0;
 }

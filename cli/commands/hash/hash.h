@@ -117,11 +117,6 @@ struct check {
     size_t contradicted; /* line with other digests of the model; or 0 */
 };
 
-static inline bool check_same_text(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
 static inline bool check_is_chosen(const struct wanted *wanted,
                                    const struct entry *entry)
 {

@@ -110,11 +110,6 @@ static struct mf_tensor tensor_at(const struct tree *tree, size_t place)
     return tensor;
 }
 
-static bool is_equal(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
 /* ---- groups ---- */
 
 static struct mf_str stem_of(const struct group *group)
@@ -131,7 +126,7 @@ static void begin_group(struct tree *tree, struct mf_str key, size_t digits,
         .key = key, .digits = digits, .first = first, .family = tree->groups
     };
     if (tree->groups > 0 && digits > 0 && group[-1].digits > 0 &&
-        is_equal(stem_of(group), stem_of(group - 1)))
+        str_same(stem_of(group), stem_of(group - 1)))
         group->family = group[-1].family;
     tree->groups++;
 }
@@ -143,7 +138,7 @@ static void make_groups(struct tree *tree)
         size_t digits;
 
         key.size = key_size(key, tree->levels, &digits);
-        if (i == 0 || !is_equal(key, tree->group[tree->groups - 1].key))
+        if (i == 0 || !str_same(key, tree->group[tree->groups - 1].key))
             begin_group(tree, key, digits, i);
         tree->group[tree->groups - 1].count++;
         tree->group_of[tree->name[i]] = (uint32_t)(tree->groups - 1);
@@ -174,7 +169,7 @@ static bool is_alike(const struct tree *tree, const struct group *a,
         struct mf_str y_rest = { y.name.at + b->key.size,
                                  y.name.size - b->key.size };
 
-        alike = is_equal(x_rest, y_rest) && strcmp(x.type, y.type) == 0 &&
+        alike = str_same(x_rest, y_rest) && strcmp(x.type, y.type) == 0 &&
                 x.data.size == y.data.size;
     }
     return alike;

@@ -8,8 +8,8 @@
 #include "cli/buffer.h"
 #include "cli/commands/plan/plan.h"
 #include "cli/json.h"
-#include "cli/output.h"
 #include "cli/report.h"
+#include "cli/svg.h"
 
 /* To the largest context of interest: the model's, or the largest that was
  * asked for. */
@@ -113,20 +113,15 @@ static bool write_picture(struct run *run, struct mf_model *model,
                           const struct picture *picture, const char *path)
 {
     struct buffer buffer = { 0 };
-    bool done = picture_draw(run, picture, &buffer) &&
-                mf_output_write(model, output_path(path), run->options->force,
-                                buffer.at, buffer.size) == MF_OK;
+    bool drawn = picture_draw(run, picture, &buffer);
+    bool done = drawn && svg_write(run, model, &buffer, path);
 
-    if (!done)
+    if (!drawn)
         report_failure(run, path);
     buffer_release(run, &buffer);
-    if (!done)
-        return false;
-    output_name_left(run, path, NULL, 0);
-    report_done(run, path, "was written");
-    if (run->options->json)
+    if (done && run->options->json)
         json_str(run, "plot", str_of(path));
-    return true;
+    return done;
 }
 
 /* False after a report unless what was asked can be drawn. */
@@ -150,10 +145,9 @@ bool plot_write(struct run *run, struct mf_model *model,
 {
     struct picture picture = { 0 };
     const struct plan_request *request = answer->request;
-    const char *path = run->operand[0], *slash = strrchr(path, '/');
 
     picture = (struct picture){
-        .title = str_of(slash && slash[1] ? slash + 1 : path),
+        .title = svg_title(run->operand[0]),
         .asked = request->context[0] > 0 ? (double)answer->plan[0].context : 0,
     };
     if (!is_known(run, answer))

@@ -116,9 +116,6 @@ static void put_axes(struct drawing *to)
 {
     char text[32];
 
-    svg_format(&to->svg, "<text x=\"%d\" y=\"24\" class=\"title\">", LEFT);
-    svg_text(&to->svg, to->picture->title);
-    svg_format(&to->svg, "</text>\n");
     svg_label(&to->svg, LEFT, 44, "class=\"dim\"",
               to->unit == GIB ? "memory in GiB, for each type of the cache"
                               : "memory in MiB, for each type of the cache");
@@ -216,7 +213,7 @@ bool picture_draw(struct run *run, const struct picture *picture,
                           .picture = picture };
 
     choose_ticks(&to);
-    svg_head(&to.svg, WIDTH, HEIGHT, picture->title,
+    svg_head(&to.svg, WIDTH, HEIGHT, LEFT, picture->title,
              ": memory against context");
     put_axes(&to);
     put_asked(&to);

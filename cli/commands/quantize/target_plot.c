@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/commands/quantize/target.h"
 #include "cli/output.h"
@@ -213,14 +212,8 @@ static void put_choice(struct drawing *to)
 
 static bool draw(struct drawing *to)
 {
-    const char *path = to->target->run->operand[0];
-    const char *slash = strrchr(path, '/');
-    struct mf_str title = str_of(slash && slash[1] ? slash + 1 : path);
-
-    svg_head(&to->svg, WIDTH, HEIGHT, title, ": error against size");
-    svg_format(&to->svg, "<text x=\"%d\" y=\"24\" class=\"title\">", LEFT);
-    svg_text(&to->svg, title);
-    svg_format(&to->svg, "</text>\n");
+    svg_head(&to->svg, WIDTH, HEIGHT, LEFT,
+             svg_title(to->target->run->operand[0]), ": error against size");
     put_axes(to);
     put_curve(to);
     put_mixes(to);

@@ -10,11 +10,9 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/commands/tensors/tensors.h"
 #include "cli/names.h"
-#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/svg.h"
 
@@ -74,11 +72,6 @@ double errors_relative(const struct mf_tensor_errors *tensor, size_t type)
 
 /* ---- rows and columns ---- */
 
-static bool is_same(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
 /* Digits at the beginning of the text, up to a dot or the end; 0: there are
  * none, or too many for a block. */
 static size_t number_at(struct mf_str text, unsigned long *out)
@@ -128,7 +121,7 @@ static size_t find_row(struct map *map, struct row row)
     for (size_t i = map->rows; i-- > 0 && row.is_block;) {
         const struct row *other = &map->row[i];
 
-        if (!other->is_block || !is_same(other->prefix, row.prefix))
+        if (!other->is_block || !str_same(other->prefix, row.prefix))
             continue;
         if (other->number == row.number)
             return i;
@@ -144,7 +137,7 @@ static size_t find_column(struct map *map, struct mf_str column)
 {
     size_t i = 0;
 
-    while (i < map->columns && !is_same(map->column[i], column))
+    while (i < map->columns && !str_same(map->column[i], column))
         i++;
     if (i == map->columns && i < map->columns_room)
         map->column[map->columns++] = column;
@@ -378,16 +371,10 @@ static void put_scale(struct map *map)
 
 static bool draw(struct map *map)
 {
-    const char *path = map->svg.run->operand[0];
-    const char *slash = strrchr(path, '/');
-    struct mf_str title = str_of(slash && slash[1] ? slash + 1 : path);
-
     find_range(map);
     lay_out(map);
-    svg_head(&map->svg, map->width, map->height, title, ": errors of tensors");
-    svg_format(&map->svg, "<text x=\"%d\" y=\"24\" class=\"title\">", GAP);
-    svg_text(&map->svg, title);
-    svg_format(&map->svg, "</text>\n");
+    svg_head(&map->svg, map->width, map->height, GAP,
+             svg_title(map->svg.run->operand[0]), ": errors of tensors");
     svg_label(&map->svg, GAP, 44, "class=\"dim\"",
               "error as a part of the numbers, on a logarithmic scale; a row "
               "for each block");
@@ -405,17 +392,10 @@ static bool draw(struct map *map)
 
 static bool write_map(struct map *map, struct mf_model *model, const char *path)
 {
-    struct run *run = map->svg.run;
-
-    if (!draw(map) ||
-        mf_output_write(model, output_path(path), run->options->force,
-                        map->svg.out->at, map->svg.out->size) != MF_OK) {
-        report_failure(run, path);
-        return false;
-    }
-    output_name_left(run, path, NULL, 0);
-    report_done(run, path, "was written");
-    return true;
+    if (draw(map))
+        return svg_write(map->svg.run, model, map->svg.out, path);
+    report_failure(map->svg.run, path);
+    return false;
 }
 
 bool errors_plot(struct run *run, struct mf_model *model,
