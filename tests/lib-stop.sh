@@ -38,3 +38,12 @@ stop() {
     wait "$child" 2>/dev/null
     code=$?
 }
+
+# tampered WORDS COMMAND...: what the script's restore puts there is refused,
+# after that command, as its refused has it.
+tampered() {
+    words=$1
+    shift
+    restore
+    "$@" >said 2>&1 && refused "$words"
+}

@@ -228,14 +228,6 @@ refused() {
     [ -z "$(left)" ] && { [ $# -gt 0 ] || cmp whole/8.gguf out/o.gguf; }
 }
 
-# tampered WORDS COMMAND...: after that command.
-tampered() {
-    words=$1
-    shift
-    restore
-    "$@" >said 2>&1 && refused "$words"
-}
-
 flip() {
     printf '\377\377\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }

@@ -162,12 +162,6 @@ refused() {
         "$modelfile" ${*:-$resume} --force -q >printed 2>said &&
         [ -z "$(left)" ] && { [ $# -gt 0 ] || same; }
 }
-tampered() {
-    words=$1
-    shift
-    restore
-    "$@" >said 2>&1 && refused "$words"
-}
 
 # Any byte that is another makes it refused, or is in a record that is
 # incomplete.
