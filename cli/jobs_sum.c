@@ -43,7 +43,7 @@ bool jobs_sum_part(struct run *run, struct jobs_sum *sum)
 
 static void show_json(struct run *run, const struct jobs_sum *sum)
 {
-    char code[8];
+    char code[16];
 
     answer_begin(run);
     mf_json_key(&run->json, "summary");
