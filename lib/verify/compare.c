@@ -50,7 +50,7 @@ static enum mf_status run(struct mf_comparison *comparison)
 
         if (part->piece.measured)
             comparison->largest =
-                fmaxf(comparison->largest, part->piece.largest);
+                fmaxf(comparison->largest, part->piece.result.largest);
         if (part->differ > 0 && claim->differ == 0)
             claim->first = part->first;
         claim->differ += part->differ;

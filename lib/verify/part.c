@@ -140,9 +140,9 @@ static enum mf_status compare_encoded(struct mf_worker *worker,
             mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
         if (piece->measured) {
-            piece->largest =
+            piece->result.largest =
                 mf_recode_largest(&worker->env, recoding, worker->buffer, some,
-                                  first + done, piece->largest);
+                                  first + done, piece->result.largest);
             continue;
         }
         ours = mf_recode(&worker->env, recoding, worker->buffer, some,

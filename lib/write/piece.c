@@ -299,7 +299,7 @@ static enum mf_status copy_piece(struct mf_worker *worker,
         mf_worker_done(worker, piece->source ? moved : 0);
     }
     if (digests)
-        mf_piece_digest_end(&digest, piece->digest);
+        mf_piece_digest_end(&digest, piece->result.digest);
     return MF_OK;
 }
 
@@ -377,13 +377,13 @@ static enum mf_status recode_rows(struct mf_worker *worker,
             mf_piece_digest_input(&digests->input, piece, worker->buffer,
                                   done == 0, size);
         if (piece->measured) {
-            piece->largest =
+            piece->result.largest =
                 mf_recode_largest(&worker->env, recoding, worker->buffer, some,
-                                  first + done, piece->largest);
+                                  first + done, piece->result.largest);
             continue;
         }
         result = mf_recode(&worker->env, recoding, worker->buffer, some,
-                           first + done, &piece->deviation);
+                           first + done, &piece->result.deviation);
         if (!result)
             return worker->env.error.status;
         if (mf_piece_finish_rows(worker, piece, first + done, some, result,
@@ -410,8 +410,8 @@ static enum mf_status recode_piece(struct mf_worker *worker,
     }
     status = recode_rows(worker, piece, &digests);
     if (piece->hasher) {
-        mf_piece_digest_end(&digests.input, piece->input);
-        mf_piece_digest_end(&digests.output, piece->digest);
+        mf_piece_digest_end(&digests.input, piece->result.input);
+        mf_piece_digest_end(&digests.output, piece->result.digest);
     }
     return status;
 }

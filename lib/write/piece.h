@@ -8,6 +8,15 @@
 #include "lib/codec/recode.h"
 #include "lib/write/convert.h"
 
+/* What moving a piece yields. */
+struct mf_piece_result {
+    struct mf_deviation deviation;
+    float largest;      /* absolute, of a piece that is measured */
+    uint64_t digest[2]; /* of what is recoded, where it has a hasher */
+    uint64_t input[2];  /* the same, before that */
+    bool differs;       /* from what is in the target */
+};
+
 struct mf_piece {
     struct mf_output *output;
     const struct mf_model *model;         /* whose file the source is */
@@ -22,7 +31,7 @@ struct mf_piece {
     bool follows;    /* the piece before it, which the same thread moves first:
                         what they come from is unpacked forward only */
     struct mf_recoding recoding;
-    struct mf_deviation deviation;
+    struct mf_piece_result result;
     const struct mf_isa *scanner; /* scans for NaN and infinite values, which
                                      are refused; NULL: they are accepted */
     /* Of several outputs that are made of the same rows: the piece reads them
@@ -31,16 +40,12 @@ struct mf_piece {
     size_t riders;
     bool rides;
     bool measured; /* nothing is written: only the largest value is wanted */
-    float largest; /* absolute */
     /* Where stopped work can go on (resume.h): */
     const struct mf_isa *hasher; /* digests what is recoded; NULL: not wanted */
-    uint64_t digest[2];
-    uint64_t input[2]; /* the same of what is recoded, before that */
-    uint64_t number;   /* in the list of all, where outputs are made together */
-    bool kept;         /* it is in the target already, and only verified */
-    bool inputs;       /* of a kept one: `input` is wanted, too */
-    bool again;        /* it was written, and is made again and compared */
-    bool differs;      /* from what is in the target */
+    uint64_t number; /* in the list of all, where outputs are made together */
+    bool kept;       /* it is in the target already, and only verified */
+    bool inputs;     /* of a kept one: `input` is wanted, too */
+    bool again;      /* it was written, and is made again and compared */
 };
 
 /* Whether it comes of a program's source that tells its version. */

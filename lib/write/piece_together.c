@@ -35,7 +35,7 @@ static enum mf_status recode(struct mf_worker *worker, struct mf_piece *piece,
     uint64_t first = (piece->at + done) / recoding->in;
     size_t rows = (size_t)mf_recoding_count(recoding, size), written;
     uint8_t *result = mf_recode(&worker->env, recoding, worker->buffer, rows,
-                                first, &piece->deviation);
+                                first, &piece->result.deviation);
 
     if (!result || mf_piece_finish_rows(worker, piece, first, rows, result,
                                         &written) != MF_OK)
@@ -80,7 +80,7 @@ static enum mf_status digest_all(struct mf_worker *worker,
     enum mf_status status = MF_OK;
 
     for (size_t i = 0; i <= piece->riders && status == MF_OK; i++) {
-        mf_piece_digest_end(input, piece[i].input);
+        mf_piece_digest_end(input, piece[i].result.input);
         if (mf_piece_is_digested(&piece[i]))
             status = mf_piece_digest_written(worker, &piece[i]);
     }

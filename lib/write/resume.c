@@ -302,13 +302,13 @@ enum mf_status mf_resume_ran(struct mf_resume *resume,
         if (piece[i].measured)
             continue;
         last = &piece[i];
-        if (last->differs)
+        if (last->result.differs)
             return fail_record(resume, last);
         if (!mf_piece_is_digested(last))
             continue;
-        add_digest(resume->digest, last->digest);
+        add_digest(resume->digest, last->result.digest);
         if (mf_piece_has_input(last) && (!last->kept || last->inputs))
-            add_digest(resume->input, last->input);
+            add_digest(resume->input, last->result.input);
     }
     resume->batch_in = resume->batch_out = 0;
     if (!last)

@@ -93,7 +93,7 @@ static enum mf_status digest_input(struct mf_worker *worker,
                 recoding->from,
                 mf_recoding_numbers(recoding, first + done, some)));
     }
-    mf_piece_digest_end(&digest, piece->input);
+    mf_piece_digest_end(&digest, piece->result.input);
     return MF_OK;
 }
 
@@ -113,7 +113,7 @@ enum mf_status mf_piece_digest_written(struct mf_worker *worker,
         mf_piece_digest_add(&digest, piece->hasher, worker->buffer,
                             (size_t)some);
     }
-    mf_piece_digest_end(&digest, piece->digest);
+    mf_piece_digest_end(&digest, piece->result.digest);
     return MF_OK;
 }
 
@@ -132,12 +132,12 @@ enum mf_status mf_piece_compare(struct mf_worker *worker,
 {
     uint8_t there[4096];
 
-    for (size_t at = 0, some; at < size && !piece->differs; at += some) {
+    for (size_t at = 0, some; at < size && !piece->result.differs; at += some) {
         some = size - at < sizeof(there) ? size - at : sizeof(there);
         if (mf_target_read(&worker->env, &piece->output->target, to + at, there,
                            some) != MF_OK)
             return worker->env.error.status;
-        piece->differs = memcmp(bytes + at, there, some) != 0;
+        piece->result.differs = memcmp(bytes + at, there, some) != 0;
     }
     return MF_OK;
 }
@@ -150,7 +150,7 @@ static enum mf_status compare_kept(struct mf_worker *worker,
     uint8_t *there = worker->buffer + half;
 
     half -= half % mf_piece_stride(piece);
-    for (uint64_t at = 0, some; at < piece->size && !piece->differs;
+    for (uint64_t at = 0, some; at < piece->size && !piece->result.differs;
          at += some) {
         some = mf_next_part(&worker->env, piece->size - at, half);
         if (some == 0 ||
@@ -159,7 +159,8 @@ static enum mf_status compare_kept(struct mf_worker *worker,
             mf_target_read(&worker->env, &piece->output->target, piece->to + at,
                            there, (size_t)some) != MF_OK)
             return worker->env.error.status;
-        piece->differs = memcmp(worker->buffer, there, (size_t)some) != 0;
+        piece->result.differs =
+            memcmp(worker->buffer, there, (size_t)some) != 0;
         mf_worker_done(worker, piece->source ? some : 0);
     }
     return MF_OK;

@@ -30,10 +30,10 @@ static void add_sums(struct mf_transfer *transfer, size_t count)
         const struct mf_piece *piece = &transfer->piece[i];
 
         if (piece->measured)
-            transfer->largest = fmaxf(transfer->largest, piece->largest);
+            transfer->largest = fmaxf(transfer->largest, piece->result.largest);
         else if (piece->recoding.check && !piece->kept && !piece->again)
             mf_deviation_add(&piece->output->deviation[piece->tensor->type],
-                             &piece->deviation);
+                             &piece->result.deviation);
     }
 }
 
@@ -72,7 +72,7 @@ enum mf_status mf_transfer_run(struct mf_transfer *transfer)
         return status;
     add_sums(transfer, count);
     for (size_t i = 0; i < count && transfer->outputs->again; i++)
-        if (transfer->piece[i].differs)
+        if (transfer->piece[i].result.differs)
             return mf_outputs_input_changed(transfer->outputs);
     return resume ? mf_resume_ran(resume, transfer->piece, count,
                                   transfer->largest)
