@@ -294,7 +294,7 @@ $(LIB_OBJ) $(CLI_OBJ): | $(BUILD)/.found
 LIBRARIES = $(OUT)/libmodelfile.a $(OUT)/libmodelfile.so
 
 # The program calls every group.
-all: $(if $(LEFT_OUT),,$(BUILD)/modelfile $(FIXTURES)) $(LIBRARIES) ## the program and both libraries (the default)
+all: $(if $(LEFT_OUT),,$(BUILD)/modelfile $(FIXTURES) $(if $(MPI),$(BUILD)/modelfile-mpi)) $(LIBRARIES) ## the program and both libraries (the default)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -499,6 +499,27 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
 
+# The same program for several processes (docs/machines.md), with one object of
+# the other left out.  MPICC is OpenMPI's or MPICH's compiler, which takes the
+# usual one by these names.
+MPICC   ?= mpicc
+MPI_DIR := $(BUILD)/mpi/$(notdir $(MPICC))
+MPI_OBJ := $(patsubst %.c,$(MPI_DIR)/%.o,$(wildcard cli/mpi/*.c))
+USUAL   := $(CC)
+$(MPI_OBJ) $(MPI_DIR)/modelfile-mpi: override private CC = OMPI_CC="$(USUAL)" MPICH_CC="$(USUAL)" $(MPICC)
+$(MPI_OBJ): $(MPI_DIR)/%.o: %.c
+	@mkdir -p $(@D)
+	@sh tests/install_deps.sh mpi "$(MPICC)"
+	$(call say,MPICC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+$(MPI_DIR)/modelfile-mpi: $(filter-out $(BUILD)/cli/ranks.o,$(CLI_OBJ)) $(MPI_OBJ) $(OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(PIE) $(SECTIONS) $^ $(LIBS) -o $@
+
+$(BUILD)/modelfile-mpi: $(MPI_DIR)/modelfile-mpi FORCE
+	@ln -sf mpi/$(notdir $(MPICC))/modelfile-mpi $@
+
 # ---- one file that needs no other
 
 # Objects that differ from the program's, which are linked instead.
@@ -689,7 +710,7 @@ endif
 
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
-    $(BUILD)/cli/sandbox.o
+    $(BUILD)/cli/sandbox.o $(BUILD)/cli/sandbox_filter.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
 $(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
@@ -1076,4 +1097,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(STATIC_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)
+-include $(wildcard $(BUILD)/lib/rows/maker/*.d $(BUILD)/tests/rows/*.d) $(LIB_OBJ:.o=.d) $(KEPT_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(STATIC_OBJ:.o=.d) $(MPI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_SRC:%.c=$(BUILD)/%.d) $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/programs/*.c)) $(TOY_OBJ:.o=.d)

@@ -70,6 +70,7 @@ struct command {
     bool remote;                  /* reads URLs as well: see cli/remote */
     bool in_order;                /* with one thread, data in file order; calls
                                      remote_check after all of it */
+    bool shared;                  /* ranks share its work: see ranks.h */
     bool unlisted;                /* only `help --all` lists it */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);

@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/remote/remote.h"
 #include "cli/say.h"
 
@@ -150,7 +151,7 @@ struct cost {
     double seconds;
 };
 
-static struct cost cost_of(const struct run *run)
+static struct cost cost_of(struct run *run)
 {
     struct mf_heap_stats library = { 0 };
     struct process_heap process;
@@ -161,6 +162,7 @@ static struct cost cost_of(const struct run *run)
 
     if (run->remote)
         run->remote_sum_up();
+    ranks_leave(run);
     if (run->env) { /* NULL if the command line is wrong */
         mf_env_heap(run->env, &library);
         mf_env_io(run->env, &io);
@@ -169,7 +171,7 @@ static struct cost cost_of(const struct run *run)
     clock_gettime(CLOCK_MONOTONIC, &now);
     cost.peak = library.peak;
     cost.allocations = library.allocations;
-    if (process_heap(&process)) {
+    if (ranks_count() < 2 && process_heap(&process)) { /* without MPI's */
         cost.peak = process.peak;
         cost.allocations = process.allocations;
     }

@@ -22,6 +22,7 @@
 #include "cli/jobs.h"
 #include "cli/measure/measure.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
@@ -50,7 +51,8 @@ static void enter_sandbox(void)
 {
     const struct options *options = run.options;
 
-    sandbox_begin(&run.sandbox, options->no_sandbox ? "--no-sandbox" : NULL);
+    ranks_begin_sandbox(&run.sandbox,
+                        options->no_sandbox ? "--no-sandbox" : NULL);
     if (run.command->writes && !options->help && !options->dry_run)
         run.command->writes(&run);
     if (run.command->tries && !options->help && options->dry_run)
@@ -73,7 +75,7 @@ static void execute(int count, char **arguments)
     if (!args_parse(&run, count - words, arguments + words) ||
         (!run.options->help && !dhat_check(&run)))
         return;
-    if (!run.options->help && !jobs_begin(&run))
+    if (!ranks_check(&run) || (!run.options->help && !jobs_begin(&run)))
         return;
     if (!stream_begin(&run))
         return;
@@ -83,7 +85,7 @@ static void execute(int count, char **arguments)
     if (!remote_begin(&run))
         return;
     enter_sandbox();
-    if (!start_env(&run))
+    if (!start_env(&run) || !ranks_join(&run))
         return;
     record_begin(&run);
     run.out.colour = out_wants_colour(run.options->colour, run.out.terminal);
@@ -153,8 +155,10 @@ __attribute__((constructor(101))) static void watch_the_exit(void)
 int main(int count, char **arguments)
 {
     char buffer[OUT_BUFFER]; /* of standard output */
-    int code = run_program(count, arguments, buffer);
+    int code;
 
+    ranks_begin(&count, &arguments);
+    code = run_program(count, arguments, buffer);
     budget_end();
-    return code;
+    return ranks_end(code);
 }

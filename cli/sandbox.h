@@ -13,12 +13,18 @@
 
 #include <stdbool.h>
 
+enum sandbox_kind {
+    SANDBOX_ALONE,   /* see sandbox_begin */
+    SANDBOX_NETWORK, /* see sandbox_begin_network */
+    SANDBOX_RANKS    /* see sandbox_begin_ranks */
+};
+
 struct sandbox {
     const char *off;   /* why there is no sandbox; NULL: there is one */
     unsigned landlock; /* version of Landlock in force; 0: not in force */
     bool seccomp;      /* in force */
     int rules;         /* file descriptor of the ruleset being made, or -1 */
-    bool network;      /* see sandbox_begin_network */
+    enum sandbox_kind kind;
 };
 
 /* off: why no sandbox is wanted, or NULL.  Builds with sanitizers or coverage,
@@ -29,6 +35,10 @@ void sandbox_begin(struct sandbox *sandbox, const char *off);
 /* The same for a process that connects to others: it may do that, but reads
  * only what sandbox_allow_reading names, and writes nothing. */
 void sandbox_begin_network(struct sandbox *sandbox, const char *off);
+
+/* The same for one of several processes, which keep their connections and may
+ * make new ones; it reads and writes as one that is alone. */
+void sandbox_begin_ranks(struct sandbox *sandbox, const char *off);
 
 /* Allows reading a file, or a folder with all that is in it. */
 void sandbox_allow_reading(struct sandbox *sandbox, const char *path);

@@ -12,6 +12,7 @@
 #include "cli/dhat.h"
 #include "cli/measure/measure.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/scratch.h"
 #include "cli/stream.h"
@@ -53,6 +54,7 @@ bool start_env(struct run *run)
 
 void start_finish(struct run *run)
 {
+    ranks_leave(run);
     out_flush(&run->out);
     if (run->out.error)
         report_lost(run);

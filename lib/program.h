@@ -16,6 +16,7 @@
 
 #include "lib/json_writer.h"
 #include "lib/modelfile.h"
+#include "lib/ranks.h"
 #include "lib/trials.h"
 
 /* ---- Memory and threads of an env ---------------------------------------- */

@@ -5,6 +5,7 @@
 #
 #     tests/install_deps.sh build|test|check|ports|site|deb
 #     tests/install_deps.sh missing    names what building lacks, installs nothing
+#     tests/install_deps.sh mpi MPICC  the same for MPI=1
 #
 # build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
 # what some tests compare with or look through (strace, valgrind and others).
@@ -170,6 +171,11 @@ missing)
     echo "make deps installs this, or: sudo apt-get install$missing" >&2
     exit 1
     ;;
+mpi)
+    has_command "$2" && exit 0
+    echo "MPI=1 needs $2: Debian's package libopenmpi-dev or libmpich-dev" >&2
+    exit 1
+    ;;
 test)
     need_for_build
     need_for_test
@@ -180,7 +186,7 @@ check)
     need_for_check
     ;;
 *)
-    echo "usage: install_deps.sh build|missing|test|check|ports|site|deb" >&2
+    echo "usage: install_deps.sh build|missing|mpi|test|check|ports|site|deb" >&2
     exit 2
     ;;
 esac

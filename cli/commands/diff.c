@@ -418,5 +418,6 @@ const struct command command_diff = {
     .exit_no = "the models differ",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = diff_models,
 };

@@ -67,6 +67,8 @@ struct mf_env {
     void (*run)(void *user, size_t count,
                 void (*work)(void *context, size_t index), void *context);
     void *run_user;
+    const struct mf_ranks *ranks; /* NULL: the work is this process's */
+    struct mf_meetings *meetings; /* with them; see ranks.c */
     const char *isa; /* that the program wants; NULL: the best */
     bool discards;   /* what it writes: see mf_env_discard */
     bool dash;       /* see mf_env_use_dash */

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "lib/base/chunk.h"
+#include "lib/base/ranks.h"
 #include "lib/base/threads.h"
 
 /* The kernel copies into a buffer more than twice as fast if a page of the file
@@ -90,6 +91,18 @@ typedef bool mf_follows(const void *context, size_t task);
 enum mf_status mf_crew_run_rows(struct mf_crew *crew, mf_task *task,
                                 mf_follows *follows, void *context,
                                 size_t count);
+
+/* What a task yields for others: its bytes, which have no pointers. */
+struct mf_yields {
+    mf_result_of *of;
+    size_t size;
+};
+
+/* The same for tasks that are shared by processes, too, if there are any: these
+ * depend on nothing that one process alone has.  follows may be NULL. */
+enum mf_status mf_crew_share(struct mf_crew *crew, mf_task *task,
+                             mf_follows *follows, void *context, size_t count,
+                             const struct mf_yields *yields);
 
 /* Between runs: gives back half of the buffers' memory, for something else that
  * was refused; false, and nothing done, where they are as small as they can be.

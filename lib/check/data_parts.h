@@ -67,6 +67,14 @@ enum data_kind {
     PIECE_FOOTER   /* the file's checksum itself */
 };
 
+struct data_result {
+    struct mf_data_found found;
+    bool broken;  /* it cannot be unpacked */
+    bool scanned; /* to its end */
+    bool differs; /* not all rows are the same */
+    uint32_t crc; /* of a footer: what it says */
+};
+
 /* What one thread reads and scans at once. */
 struct data_piece {
     const struct mf_record *record; /* the tensor, or the one before padding */
@@ -79,12 +87,7 @@ struct data_piece {
     bool in_crc;   /* part of the checksum */
     bool digested; /* part of the file's digest */
     uint64_t row;  /* of a tensor whose rows are compared, or 0 */
-    /* results */
-    struct mf_data_found found;
-    bool broken;  /* it cannot be unpacked */
-    bool scanned; /* to its end */
-    bool differs; /* not all rows are the same */
-    uint32_t crc; /* of a footer: what it says */
+    struct data_result result;
 };
 
 struct data_rows;

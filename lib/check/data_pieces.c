@@ -25,18 +25,18 @@ static void scan_tensor(const struct data_scanner *scanner,
     bool big_endian = scanner->index->kind.byte_order == MF_BIG_ENDIAN;
     enum mf_type type = (enum mf_type)piece->record->type;
     size_t head = head_size(piece);
-    struct mf_scan_found *values = &piece->found.values;
+    struct mf_scan_found *values = &piece->result.found.values;
     uint64_t count, before = piece->done / mf_scan_stride(type);
 
-    piece->found.nonzero = mf_scan_any(bytes, piece->size);
-    piece->found.bad_scale =
+    piece->result.found.nonzero = mf_scan_any(bytes, piece->size);
+    piece->result.found.bad_scale =
         head > 0 && mf_scan(scanner->isa, MF_TYPE_F32, big_endian, bytes, head,
                             &count) != MF_SCAN_CLEAN;
     if (piece->row > 0 && scanner->rows)
-        piece->differs = scanner->rows->differ(
+        piece->result.differs = scanner->rows->differ(
             scanner->rows, piece, bytes + head, piece->size - head);
     else if (piece->row > 0)
-        piece->differs =
+        piece->result.differs =
             mf_data_row_differs(bytes + head, piece->size - head, piece->row);
     mf_scan_all(scanner->isa, type, big_endian, bytes, piece->size, values);
     values->first_bad += before;
@@ -70,14 +70,15 @@ static enum mf_status read_piece(struct mf_worker *worker,
     struct data_piece *piece = &scanner->piece[task];
     const struct mf_stored *stored = storage_of(scanner, piece);
 
-    piece->broken = stored && (stored->broken ||
-                               (follows(scanner, task) && piece[-1].broken));
-    if (piece->broken ||
+    piece->result.broken =
+        stored &&
+        (stored->broken || (follows(scanner, task) && piece[-1].result.broken));
+    if (piece->result.broken ||
         mf_source_read(&worker->env, &scanner->model->file[piece->shard].source,
                        piece->offset, bytes, piece->size) == MF_OK)
         return MF_OK;
-    piece->broken = stored && worker->env.error.status == MF_ERR_CORRUPT;
-    if (piece->broken)
+    piece->result.broken = stored && worker->env.error.status == MF_ERR_CORRUPT;
+    if (piece->result.broken)
         mf_clear_error(&worker->env);
     return worker->env.error.status;
 }
@@ -115,11 +116,12 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     if (storage_of(scanner, piece))
         mf_worker_at(worker, storage_of(scanner, piece)->name.at);
     if (read_piece(worker, scanner, task, bytes) != MF_OK ||
-        digest_piece(worker, scanner, task, bytes) != MF_OK || piece->broken)
+        digest_piece(worker, scanner, task, bytes) != MF_OK ||
+        piece->result.broken)
         return worker->env.error.status;
     if (piece->in_crc) {
         timed = mf_timed_begin(&worker->env, MF_PHASE_DIGEST);
-        piece->crc = mf_crc32(0, bytes, piece->size);
+        piece->result.crc = mf_crc32(0, bytes, piece->size);
         mf_timed_end(&worker->env, timed);
     }
     if (piece->kind == PIECE_TENSOR)
@@ -128,12 +130,12 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     if (piece->kind == PIECE_TENSOR)
         scan_tensor(scanner, bytes, piece);
     else if (piece->kind == PIECE_PADDING)
-        piece->found.nonzero = mf_scan_any(bytes, piece->size);
+        piece->result.found.nonzero = mf_scan_any(bytes, piece->size);
     else if (piece->kind == PIECE_FOOTER)
-        piece->crc = mf_little_32(bytes);
+        piece->result.crc = mf_little_32(bytes);
     mf_timed_end(&worker->env, timed);
     mf_worker_done(worker, piece->size);
-    piece->scanned = true;
+    piece->result.scanned = true;
     return MF_OK;
 }
 
@@ -166,17 +168,18 @@ static enum mf_status merge_tensor(struct data_scanner *scanner,
     if (piece->done == 0)
         *sum = *piece;
     else
-        add_found(&sum->found, &piece->found);
-    sum->differs = sum->differs || piece->differs;
+        add_found(&sum->result.found, &piece->result.found);
+    sum->result.differs = sum->result.differs || piece->result.differs;
     if (!piece->last || (stored && stored->broken))
         return MF_OK;
-    if (sum->row > 0 && !sum->differs && sum->found.nonzero && scanner->rows)
-        sum->found.same = sum->record->size / sum->row;
-    else if (sum->row > 0 && !sum->differs && sum->found.nonzero)
+    if (sum->row > 0 && !sum->result.differs && sum->result.found.nonzero &&
+        scanner->rows)
+        sum->result.found.same = sum->record->size / sum->row;
+    else if (sum->row > 0 && !sum->result.differs && sum->result.found.nonzero)
         status = mf_data_rows_same(&scanner->crew, scanner->model, sum->record,
-                                   sum->row, &sum->found.same);
+                                   sum->row, &sum->result.found.same);
     if (status == MF_OK)
-        mf_data_report(scanner->model, sum->record, &sum->found);
+        mf_data_report(scanner->model, sum->record, &sum->result.found);
     return status;
 }
 
@@ -187,9 +190,9 @@ static void merge_padding(struct data_scanner *scanner,
 
     if (piece->done == 0)
         *found = *piece;
-    add_found(&found->found, &piece->found);
+    add_found(&found->result.found, &piece->result.found);
     found->size = (size_t)piece->done + piece->size;
-    if (!piece->last || !found->found.nonzero)
+    if (!piece->last || !found->result.found.nonzero)
         return;
     if (piece->record)
         mf_index_note_of(
@@ -208,20 +211,21 @@ static void merge_padding(struct data_scanner *scanner,
 static void merge_footer(struct data_scanner *scanner,
                          const struct data_piece *piece)
 {
-    if (piece->crc != scanner->crc)
+    if (piece->result.crc != scanner->crc)
         mf_index_note(scanner->index, piece->shard, MF_ERROR,
                       scanner->model->part[piece->shard].footer_rule,
                       piece->offset,
                       "checksum mismatch: the footer has %08" PRIx32
                       ", the file's bytes give %08" PRIx32,
-                      piece->crc, scanner->crc);
+                      piece->result.crc, scanner->crc);
 }
 
 static enum mf_status merge_piece(struct data_scanner *scanner,
                                   const struct data_piece *piece)
 {
     if (piece->in_crc)
-        scanner->crc = mf_crc32_join(scanner->crc, piece->crc, piece->size);
+        scanner->crc =
+            mf_crc32_join(scanner->crc, piece->result.crc, piece->size);
     if (piece->kind == PIECE_TENSOR)
         return merge_tensor(scanner, piece);
     if (piece->kind == PIECE_PADDING) {
@@ -240,8 +244,8 @@ static enum mf_status merge_piece(struct data_scanner *scanner,
 /* What was scanned before a failure counts where it cannot be read again. */
 static void merge_scanned(struct data_scanner *scanner)
 {
-    for (size_t i = 0;
-         scanner->rows && i < scanner->piece_count && scanner->piece[i].scanned;
+    for (size_t i = 0; scanner->rows && i < scanner->piece_count &&
+                       scanner->piece[i].result.scanned;
          i++)
         merge_piece(scanner, &scanner->piece[i]);
 }
@@ -259,16 +263,30 @@ static void expect(const struct data_scanner *scanner)
     mf_expect_end(&expected);
 }
 
+static void *result_of(void *context, size_t task)
+{
+    struct data_scanner *scanner = context;
+
+    return &scanner->piece[task].result;
+}
+
+/* Bytes that are digested in their order are one process's. */
+static const struct mf_yields results = { result_of,
+                                          sizeof(struct data_result) };
+
 enum mf_status mf_data_run(struct data_scanner *scanner)
 {
     enum mf_status status;
 
     atomic_init(&scanner->turn, 0);
     expect(scanner);
-    status = mf_crew_run_rows(&scanner->crew, scan_piece, follows, scanner,
-                              scanner->piece_count);
+    status = scanner->model->digests
+                 ? mf_crew_run_rows(&scanner->crew, scan_piece, follows,
+                                    scanner, scanner->piece_count)
+                 : mf_crew_share(&scanner->crew, scan_piece, follows, scanner,
+                                 scanner->piece_count, &results);
     for (size_t i = 0; i < scanner->piece_count; i++)
-        if (scanner->piece[i].broken)
+        if (scanner->piece[i].result.broken)
             storage_of(scanner, &scanner->piece[i])->broken = true;
     if (status != MF_OK)
         merge_scanned(scanner);

@@ -196,6 +196,15 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
+static void *found_of(void *context, size_t task)
+{
+    struct compare *compare = context;
+
+    return &compare->slices.at[task].found;
+}
+
+static const struct mf_yields results = { found_of, sizeof(uint64_t) };
+
 /* A pair's first difference is in its first slice with one: pair->first equals
  * slice->from only while all earlier slices were equal. */
 static void join_slices(struct compare *compare)
@@ -254,8 +263,8 @@ enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
             &compare.slices, (uint32_t)i, record_of(&compare, pair[i].a)->size,
             is_packed(&compare, pair[i].a) || is_packed(&compare, pair[i].b));
     if (status == MF_OK)
-        status = mf_crew_run(&compare.crew, compare_slice, &compare,
-                             compare.slices.count);
+        status = mf_crew_share(&compare.crew, compare_slice, NULL, &compare,
+                               compare.slices.count, &results);
     if (status == MF_OK)
         join_slices(&compare);
     mf_slices_release(&compare.slices);

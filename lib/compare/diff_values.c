@@ -220,11 +220,20 @@ static bool follows(const void *context, size_t task)
            (piece->side[A].packed || piece->side[B].packed);
 }
 
+static void *apart_of(void *context, size_t task)
+{
+    struct comparison *comparison = context;
+
+    return &comparison->piece[task].apart;
+}
+
+static const struct mf_yields results = { apart_of, sizeof(struct mf_apart) };
+
 static enum mf_status run(struct comparison *comparison)
 {
     size_t count = comparison->count;
-    enum mf_status status = mf_crew_run_rows(&comparison->crew, compare_piece,
-                                             follows, comparison, count);
+    enum mf_status status = mf_crew_share(&comparison->crew, compare_piece,
+                                          follows, comparison, count, &results);
 
     comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)

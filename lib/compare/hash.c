@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash.c - digests of tensors, of all data of a model, and of a file
+ * hash.c - digests of tensors
  *
  * Three ways to keep all threads busy, by what a digest allows:
  *
@@ -12,36 +12,18 @@
  * - The others are slower than reading: a tensor is one thread's, the largest
  *   first, so that none is left with a large one at the end.
  *
- * A digest of all data in order (llama-gguf-hash) and a file's digest have no
- * parallel part and use one worker.
+ * Of several processes each does whole tensors, except for CRC-32.
  */
-#include "lib/compare/hash.h"
+#include "lib/compare/hash_parts.h"
 
 #include <string.h>
 
 #include "lib/base/timings.h"
-#include "lib/compare/compare.h"
 #include "lib/io/digest.h"
-#include "lib/model/steady.h"
-
-struct hash {
-    struct mf_env *env;
-    struct mf_model *model;
-    const struct mf_source *const *source; /* whole files, without a model */
-    struct mf_crew crew;
-    struct mf_digest **digest; /* one for each worker */
-    struct mf_slices slices;
-    enum mf_digest_kind kind;
-    size_t size; /* of a digest */
-    uint8_t *digests;
-    struct large *large; /* tensors that all workers read together */
-    size_t large_count;
-    atomic_size_t turn; /* the piece of them to add next */
-};
 
 /* A tensor that all workers read together; its pieces continue the numbers of
  * the tensor before. */
-struct large {
+struct mf_hash_large {
     uint32_t tensor;
     size_t first_piece;
 };
@@ -109,7 +91,7 @@ enum mf_status mf_hash_finish(struct mf_env *env,
 static enum mf_status hash_slice(struct mf_worker *worker, void *context,
                                  size_t task)
 {
-    struct hash *hash = context;
+    struct mf_hashing *hash = context;
     struct mf_slice *slice = &hash->slices.at[task];
     const struct mf_record *record = &hash->model->index.tensor[slice->thing];
     struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
@@ -132,7 +114,8 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
 }
 
 /* The tensor that a piece belongs to. */
-static const struct large *large_of(const struct hash *hash, size_t piece)
+static const struct mf_hash_large *large_of(const struct mf_hashing *hash,
+                                            size_t piece)
 {
     size_t low = 0, high = hash->large_count;
 
@@ -148,9 +131,10 @@ static const struct large *large_of(const struct hash *hash, size_t piece)
 }
 
 /* When it is this piece's turn. */
-static enum mf_status add_piece(struct mf_worker *worker, struct hash *hash,
-                                const struct large *large, struct mf_span span,
-                                const uint8_t *bytes)
+static enum mf_status add_piece(struct mf_worker *worker,
+                                struct mf_hashing *hash,
+                                const struct mf_hash_large *large,
+                                struct mf_span span, const uint8_t *bytes)
 {
     const struct mf_record *record = &hash->model->index.tensor[large->tensor];
     struct mf_digest *digest = hash->digest[0];
@@ -170,8 +154,8 @@ static enum mf_status add_piece(struct mf_worker *worker, struct hash *hash,
 static enum mf_status hash_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
-    struct hash *hash = context;
-    const struct large *large = large_of(hash, task);
+    struct mf_hashing *hash = context;
+    const struct mf_hash_large *large = large_of(hash, task);
     const struct mf_record *record = &hash->model->index.tensor[large->tensor];
     uint64_t from = (uint64_t)(task - large->first_piece) * worker->buffer_size;
     uint64_t left = record->size - from;
@@ -195,16 +179,17 @@ static enum mf_status hash_piece(struct mf_worker *worker, void *context,
 
 /* XXH3 is far faster than reading; not than unpacking, which cannot be shared.
  */
-static bool is_shared(const struct hash *hash, const struct mf_record *record)
+static bool is_shared(const struct mf_hashing *hash,
+                      const struct mf_record *record)
 {
     return !mf_record_is_packed(&hash->model->index, record) &&
            (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
-           hash->crew.count > 1 && record->size >= LARGE;
+           hash->crew.count > 1 && !hash->env->ranks && record->size >= LARGE;
 }
 
 /* Hashes the `count` tensors that workers read together. */
-static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
-                                 size_t count)
+static enum mf_status hash_large(struct mf_hashing *hash,
+                                 const uint32_t *tensor, size_t count)
 {
     struct mf_env *env = hash->env;
     size_t pieces = 0, piece = hash->crew.buffer_size;
@@ -222,7 +207,8 @@ static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
         mf_source_expect(&hash->model->file[record->shard].source,
                          (struct mf_span){ mf_record_data(hash->model, record),
                                            record->size });
-        hash->large[hash->large_count++] = (struct large){ *tensor, pieces };
+        hash->large[hash->large_count++] =
+            (struct mf_hash_large){ *tensor, pieces };
         pieces += (size_t)((record->size + piece - 1) / piece);
     }
     status = mf_crew_run(&hash->crew, hash_piece, hash, pieces);
@@ -230,46 +216,9 @@ static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
     return status;
 }
 
-/* All tensors, one after the other. */
-static enum mf_status hash_all(struct mf_worker *worker, void *context,
-                               size_t task)
-{
-    struct hash *hash = context;
-    const struct mf_model *model = hash->model;
-
-    (void)task; /* the only one */
-    for (size_t i = 0; i < model->index.tensor_count; i++) {
-        const struct mf_record *record = &model->index.tensor[i];
-        struct mf_span span = { mf_record_data(model, record), record->size };
-
-        if (mf_hash_add(worker, &model->file[record->shard].source, span,
-                        hash->digest[0]) != MF_OK)
-            return worker->env.error.status;
-    }
-    return mf_hash_finish(&worker->env, hash->digest[0], hash->digests);
-}
-
-static enum mf_status hash_source(struct mf_worker *worker, void *context,
-                                  size_t task)
-{
-    struct hash *hash = context;
-    const struct mf_source *source = hash->source[task];
-    struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
-    uint8_t out[MF_DIGEST_MAX];
-
-    mf_digest_restart(digest);
-    if (mf_hash_add(worker, source, (struct mf_span){ 0, source->size },
-                    digest) != MF_OK ||
-        mf_source_unchanged(&worker->env, source) != MF_OK ||
-        mf_hash_finish(&worker->env, digest, out) != MF_OK)
-        return worker->env.error.status;
-    memcpy(hash->digests + task * hash->size, out, hash->size);
-    return MF_OK;
-}
-
 /* ---- with all threads ---- */
 
-static void release(struct hash *hash)
+void mf_hash_release(struct mf_hashing *hash)
 {
     struct mf_env *env = hash->env;
     size_t count = hash->crew.count;
@@ -282,7 +231,7 @@ static void release(struct hash *hash)
 }
 
 /* libcrypto takes memory of its own; buffers shrink for it. */
-static struct mf_digest *digest_new(struct hash *hash)
+static struct mf_digest *digest_new(struct mf_hashing *hash)
 {
     struct mf_digest *digest;
     enum mf_status status;
@@ -295,9 +244,8 @@ static struct mf_digest *digest_new(struct hash *hash)
     return digest;
 }
 
-/* Workers for so many bytes in pieces of at most `piece`, each with a digest.
- */
-static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
+enum mf_status mf_hash_prepare(struct mf_hashing *hash, uint64_t work,
+                               uint64_t piece)
 {
     struct mf_env *env = hash->env;
     size_t size;
@@ -318,13 +266,32 @@ static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
     return MF_OK;
 }
 
-static uint64_t add_up(uint64_t sum, uint64_t more)
+static void *digest_of_slice(void *context, size_t task)
 {
-    return more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
+    struct mf_hashing *hash = context;
+
+    return hash->digests + hash->slices.at[task].thing * hash->size;
+}
+
+static void *found_of_slice(void *context, size_t task)
+{
+    struct mf_hashing *hash = context;
+
+    return &hash->slices.at[task].found;
+}
+
+static enum mf_status hash_slices(struct mf_hashing *hash)
+{
+    struct mf_yields results = { digest_of_slice, hash->size };
+
+    if (hash->kind == MF_CRC32)
+        results = (struct mf_yields){ found_of_slice, sizeof(uint64_t) };
+    return mf_crew_share(&hash->crew, hash_slice, NULL, hash,
+                         hash->slices.count, &results);
 }
 
 /* The checksum of a tensor from its slices' checksums, first to last. */
-static void join_slices(struct hash *hash)
+static void join_slices(struct mf_hashing *hash)
 {
     uint32_t crc = 0;
 
@@ -345,7 +312,7 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
                             uint8_t *digests)
 {
     const struct mf_record *record = model->index.tensor;
-    struct hash hash = {
+    struct mf_hashing hash = {
         .env = model->env, .model = model, .kind = kind, .digests = digests
     };
     uint64_t work = 0, largest = 0;
@@ -359,13 +326,13 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
         if (mf_tensor_readable(model, tensor[i]) != MF_OK ||
             mf_tensor_turnable(model, tensor[i]) != MF_OK)
             return model->env->error.status;
-        work = add_up(work, size);
+        work = mf_hash_add_up(work, size);
         largest = size > largest ? size : largest;
     }
     timed = mf_timed_begin(model->env, MF_PHASE_REST);
     status = mf_slices_init(&hash.slices, model->env, count, work);
     if (status == MF_OK)
-        status = prepare(&hash, work, largest);
+        status = mf_hash_prepare(&hash, work, largest);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         if (is_shared(&hash, &record[tensor[i]]))
             shared++;
@@ -377,120 +344,10 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     if (status == MF_OK && shared > 0)
         status = hash_large(&hash, tensor, shared);
     if (status == MF_OK)
-        status = mf_crew_run(&hash.crew, hash_slice, &hash, hash.slices.count);
+        status = hash_slices(&hash);
     if (status == MF_OK && kind == MF_CRC32)
         join_slices(&hash);
-    release(&hash);
+    mf_hash_release(&hash);
     mf_timed_end(model->env, timed);
-    return status;
-}
-
-/* ---- all bytes, in order ---- */
-
-enum mf_status mf_hash_begin(struct mf_env *env, enum mf_digest_kind kind)
-{
-    struct mf_digest_info info;
-
-    mf_clear_error(env);
-    if (mf_digest_at(kind, &info))
-        return MF_OK;
-    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "unknown digest kind %d",
-                   (int)kind);
-}
-
-/* The digest of `prefix` and the bytes of all tensors. */
-static enum mf_status hash_all_data(struct mf_model *model,
-                                    enum mf_digest_kind kind,
-                                    struct mf_str prefix,
-                                    uint8_t out[MF_DIGEST_MAX])
-{
-    struct hash hash = {
-        .env = model->env, .model = model, .kind = kind, .digests = out
-    };
-    struct mf_timed timed = mf_timed_begin(model->env, MF_PHASE_REST);
-    enum mf_status status = mf_hash_begin(model->env, kind);
-
-    if (status == MF_OK)
-        status = mf_table_refuse(model);
-    if (status == MF_OK)
-        status = mf_missing_refuse(model);
-    for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++) {
-        status = mf_tensor_readable(model, i);
-        if (status == MF_OK)
-            status = mf_tensor_turnable(model, i);
-    }
-    /* No work for several: one worker. */
-    if (status == MF_OK)
-        status = prepare(&hash, 0, model->info.data_size);
-    hash.crew.work = model->info.data_size;
-    if (status == MF_OK) {
-        for (unsigned round = 0;
-             mf_steady_next(model->env, &model, 1, &round);) {
-            mf_digest_restart(hash.digest[0]);
-            mf_digest_add(hash.digest[0], prefix.at, prefix.size);
-            mf_crew_run(&hash.crew, hash_all, &hash, 1);
-        }
-        status = model->env->error.status;
-    }
-    release(&hash);
-    mf_timed_end(model->env, timed);
-    return status;
-}
-
-enum mf_status mf_model_hash_data(struct mf_model *model,
-                                  enum mf_digest_kind kind,
-                                  uint8_t out[MF_DIGEST_MAX])
-{
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, out);
-
-    return hash_all_data(model, kind, (struct mf_str){ 0 }, out);
-}
-
-enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
-{
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, out);
-
-    /* The UUID of https://en.wikipedia.org/wiki/Llama.cpp, without
-     * "https://". */
-    static const struct mf_str space = { "\xef\x00\x12\x06\xda\xdc\x5f\x6d"
-                                         "\xa1\x5f\x33\x59\xe5\x77\xd4\xe5",
-                                         16 };
-    uint8_t sha1[MF_DIGEST_MAX];
-
-    if (hash_all_data(model, MF_SHA1, space, sha1) != MF_OK)
-        return model->env->error.status;
-    memcpy(out, sha1, 16);
-    out[6] = (uint8_t)(0x50 | (out[6] & 0x0f)); /* version */
-    out[8] = (uint8_t)(0x80 | (out[8] & 0x3f)); /* variant */
-    return MF_OK;
-}
-
-/* ---- a file ---- */
-
-enum mf_status mf_hash_sources(struct mf_env *env,
-                               const struct mf_source *const *source,
-                               size_t count, enum mf_digest_kind kind,
-                               uint8_t *digests)
-{
-    struct hash hash = {
-        .env = env, .source = source, .kind = kind, .digests = digests
-    };
-    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_REST);
-    uint64_t work = 0, largest = 0;
-    enum mf_status status;
-
-    for (size_t i = 0; i < count; i++) {
-        work = add_up(work, source[i]->size);
-        largest = source[i]->size > largest ? source[i]->size : largest;
-    }
-    /* One file cannot be shared by workers. */
-    status = prepare(&hash, count > 1 ? work : 0, largest);
-    hash.crew.work = work;
-    if (status == MF_OK)
-        status = mf_crew_run(&hash.crew, hash_source, &hash, count);
-    release(&hash);
-    mf_timed_end(env, timed);
     return status;
 }

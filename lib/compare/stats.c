@@ -158,14 +158,28 @@ static void expect(const struct measurement *measurement)
     mf_expect_end(&expected);
 }
 
+static void *sums_of(void *context, size_t task)
+{
+    struct measurement *measurement = context;
+
+    return &measurement->piece[task].sums;
+}
+
+/* Without counters, which are elsewhere. */
+static const struct mf_yields results = { sums_of,
+                                          sizeof(struct mf_tensor_sums) };
+
 static enum mf_status run(struct measurement *measurement)
 {
     size_t count = measurement->count;
     enum mf_status status;
 
     expect(measurement);
-    status = mf_crew_run_rows(&measurement->crew, measure_piece, follows,
-                              measurement, count);
+    status = measurement->counter
+                 ? mf_crew_run_rows(&measurement->crew, measure_piece, follows,
+                                    measurement, count)
+                 : mf_crew_share(&measurement->crew, measure_piece, follows,
+                                 measurement, count, &results);
     measurement->count = 0;
     measurement->counters_used = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "lib/base/ranks.h"
 #include "lib/base/signals.h"
 #include "lib/io/path.h"
 #include "lib/io/system.h"
@@ -81,6 +82,9 @@ static bool set_paths(struct mf_stage *stage, const char *path)
     stage->path = own;
     head = mf_folder_size(own);
     mf_temporary_name(&stage->temporary, own + head);
+    if (mf_ranks_tell(stage->env, MF_OK, stage->temporary.name,
+                      sizeof(stage->temporary.name)) != MF_OK)
+        return false;
     inside =
         mf_arena_text(&stage->arena, head + strlen(stage->temporary.name) + 1);
     if (!inside)
@@ -97,11 +101,26 @@ static bool is_named(const struct mf_stage *stage)
     return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
-                              struct mf_stage *out)
+static enum mf_status make_folder(struct mf_stage *stage)
 {
     mf_signals before;
     int made;
+
+    mf_signals_hold(&before);
+    MF_AGAIN(made, mkdirat(stage->parent, stage->temporary.name, 0777));
+    if (made == 0)
+        mf_temporary_enlist(stage->env, &stage->temporary);
+    mf_signals_release(&before);
+    if (made == 0)
+        return MF_OK;
+    *stage->temporary.name = 0;
+    return fail(stage, "written");
+}
+
+enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
+                              struct mf_stage *out)
+{
+    enum mf_status status;
 
     *out = (struct mf_stage)MF_STAGE_NONE;
     out->env = env;
@@ -113,24 +132,21 @@ enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "'%s' is not the name of a new folder",
                        mf_quote((struct mf_str){ path, strlen(path) }).text);
-    if (mf_check_change(env) != MF_OK || check_path(out) != MF_OK)
+    if (mf_check_change(env) != MF_OK ||
+        (!mf_ranks_follow(env) && check_path(out) != MF_OK))
         return env->error.status;
     out->parent = mf_open_folder(out->path);
     if (out->parent < 0)
         return fail(out, "written");
     out->temporary.folder = out->parent;
     out->temporary.is_folder = true;
-    mf_signals_hold(&before);
-    MF_AGAIN(made, mkdirat(out->parent, out->temporary.name, 0777));
-    if (made == 0)
-        mf_temporary_enlist(env, &out->temporary);
-    mf_signals_release(&before);
-    if (made != 0) {
-        *out->temporary.name = 0;
-        return fail(out, "written");
-    }
+    status = mf_ranks_follow(env) ? MF_OK : make_folder(out);
+    if (mf_ranks_agree(env, status) != MF_OK)
+        return env->error.status;
     MF_AGAIN(out->fd, openat(out->parent, out->temporary.name,
                              O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (mf_ranks_follow(env))
+        *out->temporary.name = 0; /* rank 0 names or removes it */
     return out->fd >= 0 ? MF_OK : fail(out, "written");
 }
 
@@ -138,9 +154,12 @@ enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
  * within is empty then. */
 static bool expect(struct mf_stage *stage, const char *name, bool is_folder)
 {
-    struct mf_stage_name *entry = mf_arena_take(&stage->arena, sizeof(*entry));
+    struct mf_stage_name *entry;
     size_t size = strlen(name);
 
+    if (mf_ranks_follow(stage->env))
+        return true;
+    entry = mf_arena_take(&stage->arena, sizeof(*entry));
     if (!entry)
         return false;
     assert(size <= NAME_MAX);
@@ -159,6 +178,8 @@ enum mf_status mf_stage_folder(struct mf_stage *stage, const char *name)
 
     if (!expect(stage, name, true))
         return stage->env->error.status;
+    if (mf_ranks_follow(stage->env))
+        return MF_OK;
     MF_AGAIN(made, mkdirat(stage->fd, name, 0777));
     return made == 0 ? MF_OK : fail_file(stage->env, name, "created");
 }
@@ -212,8 +233,12 @@ enum mf_status mf_stage_open(struct mf_stage *stage, const char *name,
         return stage->env->error.status;
     out->sink.write = write_part;
     out->sink.user = out;
-    MF_AGAIN(out->fd, openat(stage->fd, name,
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (mf_ranks_follow(stage->env)) /* rank 0 writes it alone */
+        MF_AGAIN(out->fd, open("/dev/null", O_WRONLY | O_CLOEXEC));
+    else
+        MF_AGAIN(out->fd,
+                 openat(stage->fd, name,
+                        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     return out->fd >= 0 ? MF_OK : fail_file(stage->env, name, "written");
 }
 
@@ -228,7 +253,7 @@ enum mf_status mf_stage_close(struct mf_stage_file *file, enum mf_status status)
         status = mf_sink_finish(&file->sink);
     if (status == MF_OK) {
         MF_AGAIN(result, fsync(file->fd));
-        if (result != 0)
+        if (result != 0 && !mf_ranks_follow(env))
             status = fail_file(env, file->name, "written");
     }
     if (close(file->fd) != 0 && status == MF_OK)
@@ -274,7 +299,8 @@ enum mf_status mf_stage_commit(struct mf_stage *stage)
     mf_signals before;
     int result;
 
-    if (sync_folders(stage) != MF_OK)
+    if (mf_ranks_agree(stage->env, sync_folders(stage)) != MF_OK ||
+        mf_ranks_follow(stage->env))
         return stage->env->error.status;
     MF_AGAIN(result, fsync(stage->fd));
     if (result != 0)

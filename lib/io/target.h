@@ -60,6 +60,7 @@ struct mf_target {
     bool kept;       /* abort leaves the partial file */
     bool complete;   /* the file has its name already: what is written is only
                         compared with it */
+    bool follows;    /* rank 0 has created the file, and names it */
     mode_t mode;     /* of a new file: what the system would give it */
     struct stat old; /* else the file that is replaced */
     const struct stat *expected;  /* the only file that may be replaced when

@@ -84,7 +84,7 @@ static enum mf_status sync_file(struct mf_target *target)
 
     if (target->stream || target->given)
         return MF_OK;
-    if (!target->complete &&
+    if (!target->complete && !target->follows &&
         (target->is_new ? set_default_mode(target) : copy_rights(target)) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
                               "given its mode");
@@ -250,6 +250,8 @@ static enum mf_status commit(struct mf_target *target)
 
     if (target->given)
         return mf_target_end_given(target, true);
+    if (target->follows)
+        return close_file(target);
     if (!target->stream && fstat(target->fd, &new) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "closed");
     if (close_file(target) != MF_OK)

@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/base/ranks.h"
 #include "lib/base/signals.h"
 #include "lib/base/timings.h"
 #include "lib/io/target_parts.h"
@@ -87,6 +88,9 @@ static enum mf_status open_stream(struct mf_target *target)
     struct stat status;
 
     target->stream = true;
+    if (target->env->ranks)
+        return mf_target_refuse(target, "is a pipe or a device: only a file "
+                                        "can be written by several ranks");
     do {
         target->fd = dash ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
                           : openat(AT_FDCWD, target->path,
@@ -280,17 +284,25 @@ static enum mf_status allocate(struct mf_target *target)
 
 /* ---- opening ---- */
 
+static enum mf_status make_file(struct mf_target *target)
+{
+    enum mf_status status = open_temporary(target);
+
+    if (status == MF_OK && target->partial < MF_PARTIAL_KEPT)
+        status = check_space(target, target->size);
+    return status == MF_OK ? allocate(target) : status;
+}
+
 static enum mf_status open_file(struct mf_target *target)
 {
+    struct mf_env *env = target->env;
     enum mf_status status = mf_target_open_folder(target);
 
     if (status == MF_OK && !target->is_new)
         status = check_old(target);
-    if (status == MF_OK)
-        status = open_temporary(target);
-    if (status == MF_OK && target->partial < MF_PARTIAL_KEPT)
-        status = check_space(target, target->size);
-    return status == MF_OK ? allocate(target) : status;
+    if (status == MF_OK && !mf_ranks_follow(env))
+        status = make_file(target);
+    return env->ranks ? mf_target_for_ranks(target, status) : status;
 }
 
 static bool is_stream(const struct stat *status)

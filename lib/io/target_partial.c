@@ -151,7 +151,7 @@ void mf_target_go_back(const struct mf_target *target)
 {
     struct stat status;
 
-    if (target->fd < 0 || target->complete || !target->kept)
+    if (target->fd < 0 || target->complete || !target->kept || target->follows)
         return;
     if (fstat(target->fd, &status) == 0)
         make_private(target, &status);

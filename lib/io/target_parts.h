@@ -5,7 +5,8 @@
  * target_open.c decides what may be written and reserves the space, target.c
  * moves bytes, target_commit.c syncs the file and gives it its name.
  * target_partial.c has what is different about partial files, target_given.c
- * what is about programs that take the bytes.
+ * what is about programs that take the bytes, target_ranks.c what is about
+ * files that several processes write.
  */
 #ifndef MF_LIB_TARGET_PARTS_H
 #define MF_LIB_TARGET_PARTS_H
@@ -57,6 +58,11 @@ bool mf_target_default_mode(struct mf_target *target);
 
 /* Opens or creates the partial file.  Signals are held back. */
 enum mf_status mf_target_open_kept(struct mf_target *target);
+
+/* The file that rank 0 has made is opened by all ranks.  status: of what this
+ * one has done so far. */
+enum mf_status mf_target_for_ranks(struct mf_target *target,
+                                   enum mf_status status);
 
 /* Compares with the bytes of a file that is complete. */
 enum mf_status mf_target_compare(struct mf_env *env,

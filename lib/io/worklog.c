@@ -24,6 +24,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/base/ranks.h"
 #include "lib/base/signals.h"
 #include "lib/io/lock.h"
 #include "lib/io/path.h"
@@ -234,6 +235,8 @@ static enum mf_status open_and_lock(struct mf_worklog *log, bool restart)
 /* The log goes if the work fails. */
 static void own(struct mf_worklog *log)
 {
+    if (log->copied)
+        return;
     if (log->kept)
         mf_temporary_enlist(log->env, &log->temporary);
     log->kept = false;
@@ -251,12 +254,12 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
     out->kept = true; /* not ours to remove, until it is locked */
     mf_signals_hold(&before);
     if (find_place(out, suffix) != MF_OK ||
-        open_and_lock(out, restart) != MF_OK)
+        (!mf_ranks_follow(env) && open_and_lock(out, restart) != MF_OK))
         drop(out);
-    else if (out->size == 0)
+    else if (out->size == 0 && !mf_ranks_follow(env))
         own(out);
     mf_signals_release(&before);
-    return env->error.status;
+    return env->ranks ? mf_worklog_for_ranks(out) : env->error.status;
 }
 
 bool mf_worklog_is_there(struct mf_env *env, const char *path,
@@ -439,7 +442,7 @@ bool mf_work_may_succeed(const struct mf_env *env)
 /* The lock is given up last: a waiting process finds the name gone. */
 void mf_worklog_close(struct mf_worklog *log)
 {
-    if (!log->kept && log->fd >= 0)
+    if (!log->kept && !log->copied && log->fd >= 0)
         unlinkat(log->temporary.folder, log->temporary.name, 0);
     if (log->env)
         mf_temporary_strike_off(log->env, &log->temporary);

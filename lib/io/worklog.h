@@ -45,6 +45,7 @@ struct mf_worklog {
     uint64_t size;                 /* of the file, when it was opened */
     uint64_t at;                   /* end of the records read or written */
     bool kept;                     /* it stays when the work fails */
+    bool copied;                   /* rank 0 has it; this is a copy */
     bool named;                    /* its name is on the disk */
 };
 
@@ -59,6 +60,9 @@ struct mf_worklog {
 enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
                                const char *suffix, bool restart,
                                struct mf_worklog *out);
+
+/* After it was opened by rank 0: others get a copy (worklog_ranks.c). */
+enum mf_status mf_worklog_for_ranks(struct mf_worklog *log);
 
 /* Whether the output at path has a log of that suffix. */
 bool mf_worklog_is_there(struct mf_env *env, const char *path,

@@ -4,6 +4,7 @@
  */
 #include "lib/model/steady.h"
 
+#include "lib/base/ranks.h"
 #include "lib/base/str.h"
 
 /* The file as it is now; which closes nothing. */
@@ -150,6 +151,7 @@ bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
                     size_t count, unsigned *round)
 {
     bool again = *round == 0, touched;
+    uint64_t any;
 
     if (again)
         mf_clear_error(env);
@@ -161,6 +163,10 @@ bool mf_steady_next(struct mf_env *env, struct mf_model *const *models,
             return false;
         again |= touched;
     }
+    any = again;
+    if (mf_ranks_most(env, &any) != MF_OK) /* what one has seen, all do again */
+        return false;
+    again = any > 0;
     if (again && ++*round > ROUNDS) {
         mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                 "the file, or its mode or name, was changed %d times while it "

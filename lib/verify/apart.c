@@ -137,10 +137,20 @@ static bool sides_of(const struct mf_verification *work,
            is_whole(&out->model, out->count);
 }
 
+static void *apart_of(void *context, size_t task)
+{
+    struct measuring *measuring = context;
+
+    return &measuring->part[task].apart;
+}
+
+static const struct mf_yields results = { apart_of, sizeof(struct mf_apart) };
+
 static enum mf_status run(struct measuring *measuring, struct mf_crew *crew,
                           struct mf_apart *sum, size_t count)
 {
-    enum mf_status status = mf_crew_run(crew, measure_part, measuring, count);
+    enum mf_status status =
+        mf_crew_share(crew, measure_part, NULL, measuring, count, &results);
 
     for (size_t i = 0; i < count && status == MF_OK; i++)
         mf_apart_join(sum, &measuring->part[i].apart);

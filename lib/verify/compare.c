@@ -37,11 +37,22 @@ static const struct way ways[] = {
 
 /* ---- parts ---- */
 
+static void *found_of(void *context, size_t task)
+{
+    struct mf_comparison *comparison = context;
+
+    return &comparison->part[task].found;
+}
+
+static const struct mf_yields results = { found_of,
+                                          sizeof(struct mf_verify_found) };
+
 static enum mf_status run(struct mf_comparison *comparison)
 {
     size_t count = comparison->count;
-    enum mf_status status = mf_crew_run(
-        &comparison->crew, mf_verify_compare_part, comparison, count);
+    enum mf_status status =
+        mf_crew_share(&comparison->crew, mf_verify_compare_part, NULL,
+                      comparison, count, &results);
 
     comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++) {
@@ -50,11 +61,11 @@ static enum mf_status run(struct mf_comparison *comparison)
 
         if (part->piece.measured)
             comparison->largest =
-                fmaxf(comparison->largest, part->piece.result.largest);
-        if (part->differ > 0 && claim->differ == 0)
-            claim->first = part->first;
-        claim->differ += part->differ;
-        claim->refused |= part->refused;
+                fmaxf(comparison->largest, part->found.largest);
+        if (part->found.differ > 0 && claim->differ == 0)
+            claim->first = part->found.first;
+        claim->differ += part->found.differ;
+        claim->refused |= part->found.refused;
     }
     return status;
 }

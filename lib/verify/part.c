@@ -25,8 +25,8 @@ static void compare_blocks(struct mf_comparison *comparison,
 
         if (memcmp(ours + i, theirs + i, some) == 0)
             continue;
-        if (part->differ++ == 0)
-            part->first = part->block + (at + i) / block;
+        if (part->found.differ++ == 0)
+            part->found.first = part->block + (at + i) / block;
     }
 }
 
@@ -117,7 +117,7 @@ static enum mf_status refuse(struct mf_worker *worker,
         (status != MF_ERR_UNSUPPORTED && status != MF_ERR_ARGUMENT))
         return status;
     mf_clear_error(&worker->env);
-    part->refused = true;
+    part->found.refused = true;
     atomic_store(&comparison->refuted, true);
     return MF_OK;
 }
@@ -140,9 +140,9 @@ static enum mf_status compare_encoded(struct mf_worker *worker,
             mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
         if (piece->measured) {
-            piece->result.largest =
+            part->found.largest =
                 mf_recode_largest(&worker->env, recoding, worker->buffer, some,
-                                  first + done, piece->result.largest);
+                                  first + done, part->found.largest);
             continue;
         }
         ours = mf_recode(&worker->env, recoding, worker->buffer, some,

@@ -126,14 +126,19 @@ enum mf_status mf_verify_write_statement(struct mf_verification *work);
 
 /* ---- a tensor of the model compared with the source's, part by part ---- */
 
+struct mf_verify_found {
+    uint64_t differ, first; /* blocks; the first of them */
+    bool refused;           /* a row of the source has no encoding */
+    float largest;          /* magnitude, of a piece that is measured */
+};
+
 struct mf_verify_part {
     struct mf_piece piece; /* of the source */
     struct mf_claim *claim;
     const struct mf_source *file; /* of the model */
     uint64_t place;               /* of its bytes there */
     uint64_t block;               /* number of its first block */
-    uint64_t differ, first;       /* blocks; the first of them */
-    bool refused;                 /* a row of the source has no encoding */
+    struct mf_verify_found found;
 };
 
 struct mf_comparison {

@@ -302,6 +302,7 @@ static enum mf_status commit(struct mf_outputs *outputs)
         status = mf_target_sync(&outputs->index);
     if (status == MF_OK)
         status = check_replaced(outputs);
+    status = mf_ranks_agree(outputs->env, status);
     mf_signals_hold(&before);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         status = mf_target_commit(&outputs->output[i].target);
@@ -435,7 +436,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
                                                      options->resume);
     if (status == MF_OK && outputs.stage.env && !options->dry_run)
         status = mf_stage_commit(&outputs.stage);
-    if (status == MF_OK && options->delete_inputs && !options->dry_run)
+    if (status == MF_OK && options->delete_inputs && !options->dry_run &&
+        !mf_ranks_follow(outputs.env))
         status = mf_outputs_delete_inputs(&outputs);
     if (status == MF_OK && out) {
         *out = (struct mf_convert_result){

@@ -96,6 +96,15 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
+static void *crc_of(void *context, size_t task)
+{
+    struct checksum *sum = context;
+
+    return &sum->crc[task];
+}
+
+static const struct mf_yields crcs = { crc_of, sizeof(uint32_t) };
+
 /* The CRC of the first size bytes of a target or a source.  A target is read
  * back: threads wrote its pieces in any order, and what the file has is what
  * the checksum must fit.  (CRCs of the pieces could be joined as they are
@@ -116,7 +125,7 @@ static enum mf_status sum_crc(const struct mf_target *target,
         sum.from = at;
         sum.to = size - at < PIECE * PIECES ? size : at + PIECE * PIECES;
         count = (size_t)((sum.to - at + PIECE - 1) / PIECE);
-        status = mf_crew_run(crew, sum_piece, &sum, count);
+        status = mf_crew_share(crew, sum_piece, NULL, &sum, count, &crcs);
         for (size_t i = 0; i < count && status == MF_OK; i++)
             *crc = mf_crc32_join(*crc, sum.crc[i], piece_size(&sum, i));
     }

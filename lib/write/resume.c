@@ -38,6 +38,7 @@
 /* Between two syncs.  Each costs what a disk takes to write its cache, some
  * milliseconds. */
 #define FLUSH_SECONDS 0.25
+#define FLUSH_RECORDS 8
 
 /* ---- opening ---- */
 
@@ -349,10 +350,16 @@ static double seconds_since(const struct timespec *then)
            (double)(now.tv_nsec - then->tv_nsec) / 1e9;
 }
 
+/* Clocks of ranks differ, and all of them must sync at the same place. */
 bool mf_resume_flush_due(struct mf_resume *resume)
 {
-    if (resume->records == resume->on_disk ||
-        seconds_since(&resume->flush_time) < FLUSH_SECONDS)
+    uint64_t waiting = resume->records - resume->on_disk;
+    bool due = resume->outputs->env->ranks
+                   ? waiting >= FLUSH_RECORDS
+                   : waiting > 0 &&
+                         seconds_since(&resume->flush_time) >= FLUSH_SECONDS;
+
+    if (!due)
         return false;
     resume->flushing = resume->records;
     return true;

@@ -28,6 +28,7 @@
  * to stop; a multiple of every element's size. */
 #define PIECE  ((size_t)8 * 1024 * 1024)
 #define PIECES 256
+#define RANKS  16 /* more of them have fewer pieces each */
 
 /* Recoding takes a hundred times as long per byte. */
 #define RECODED ((size_t)256 * 1024)
@@ -454,6 +455,14 @@ static enum mf_status transfer_all(struct mf_transfer *transfer)
     return status;
 }
 
+/* Ranks wait for each other after each run: it has pieces for all. */
+static size_t pieces_for(const struct mf_env *env)
+{
+    size_t ranks = env->ranks ? env->ranks->count : 1;
+
+    return PIECES * (ranks < RANKS ? ranks : RANKS);
+}
+
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew)
 {
@@ -463,15 +472,20 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
     transfer.isa = mf_isa_choose(outputs->env);
     if (!transfer.isa)
         return outputs->env->error.status;
-    transfer.piece = mf_chunk_table(outputs->env, PIECES,
-                                    sizeof(*transfer.piece), &transfer.room);
+    transfer.piece = mf_chunk_table(outputs->env, pieces_for(outputs->env),
+                                    sizeof(*transfer.piece), &transfer.taken);
     if (!transfer.piece)
         return outputs->env->error.status;
-    do
+    transfer.room = transfer.taken;
+    status = mf_ranks_least(outputs->env, &transfer.room);
+    while (status == MF_OK) {
         status = transfer_all(&transfer);
-    while (outputs->resume && mf_resume_again(outputs->resume));
+        if (!outputs->resume || !mf_resume_again(outputs->resume))
+            break;
+        status = MF_OK;
+    }
     mf_weights_release(&transfer.weights, outputs->env);
     mf_release(outputs->env, transfer.piece,
-               transfer.room * sizeof(*transfer.piece));
+               transfer.taken * sizeof(*transfer.piece));
     return status;
 }

@@ -12,9 +12,10 @@ struct mf_transfer {
     struct mf_crew *crew;
     const struct mf_isa *isa;
     struct mf_piece *piece;
-    size_t count, room;
-    uint64_t listed; /* pieces so far, in all runs */
-    bool joined;     /* the piece added last was joined to the one before */
+    size_t count, taken; /* pieces, and the memory for them */
+    uint64_t room;       /* how many are collected at most */
+    uint64_t listed;     /* pieces so far, in all runs */
+    bool joined;         /* the piece added last was joined to the one before */
     struct mf_weight_buffer
         weights;   /* of the tensor whose pieces were added last */
     float largest; /* absolute value in the tensor that was measured */

@@ -16,6 +16,16 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
     return mf_piece_move(worker, &transfer->piece[task]);
 }
 
+static void *result_of(void *context, size_t task)
+{
+    struct mf_transfer *transfer = context;
+
+    return &transfer->piece[task].result;
+}
+
+static const struct mf_yields results = { result_of,
+                                          sizeof(struct mf_piece_result) };
+
 static bool follows(const void *context, size_t task)
 {
     const struct mf_transfer *transfer = context;
@@ -55,18 +65,31 @@ static void expect(const struct mf_transfer *transfer)
     mf_expect_end(&expected);
 }
 
+/* Ranks write to one file, and each has its own part of it to sync: before the
+ * run, at whose end all know that all have. */
+static enum mf_status run_pieces(struct mf_transfer *transfer, bool flush_due)
+{
+    struct mf_env *env = transfer->outputs->env;
+
+    transfer->flushes = flush_due && !env->ranks;
+    if (flush_due && env->ranks &&
+        mf_resume_flush(transfer->outputs->resume, env) != MF_OK)
+        return env->error.status;
+    return mf_crew_share(transfer->crew, move_piece, follows, transfer,
+                         transfer->count + transfer->flushes, &results);
+}
+
 enum mf_status mf_transfer_run(struct mf_transfer *transfer)
 {
     struct mf_resume *resume = transfer->outputs->resume;
     size_t count = transfer->count;
+    bool flush_due = resume && count > 0 && mf_resume_flush_due(resume);
     enum mf_status status;
 
     expect(transfer);
-    transfer->flushes = resume && count > 0 && mf_resume_flush_due(resume);
-    status = mf_crew_run_rows(transfer->crew, move_piece, follows, transfer,
-                              count + transfer->flushes);
+    status = run_pieces(transfer, flush_due);
     transfer->count = 0;
-    if (transfer->flushes)
+    if (flush_due)
         mf_resume_flushed(resume);
     if (status != MF_OK)
         return status;

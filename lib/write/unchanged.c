@@ -87,6 +87,7 @@ enum mf_status mf_outputs_steady(struct mf_outputs *outputs,
     struct mf_source matrix = { 0 };
     unsigned round = 1; /* the work itself was one */
     size_t count = 1;
+    uint64_t any; /* of all ranks */
     bool touched = true;
 
     if (outputs->of_base)
@@ -102,8 +103,11 @@ enum mf_status mf_outputs_steady(struct mf_outputs *outputs,
             return env->error.status;
         if (mf_steady_next(env, models, count, &round))
             touched = true;
-        if (env->error.status != MF_OK ||
-            (touched && make_again(outputs, crew) != MF_OK))
+        any = touched;
+        if (env->error.status != MF_OK || mf_ranks_most(env, &any) != MF_OK)
+            return env->error.status;
+        touched = any > 0;
+        if (touched && make_again(outputs, crew) != MF_OK)
             return env->error.status;
     }
     return MF_OK;

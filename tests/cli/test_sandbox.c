@@ -175,9 +175,11 @@ static void test_call_table(void **state)
     static const int number[] = {
 #define CALL(number)    number,
 #define NETWORK(number) number,
+#define SERVER(number)  number,
 #include "cli/sandbox_calls.def"
 #undef CALL
 #undef NETWORK
+#undef SERVER
     };
 
     (void)state;

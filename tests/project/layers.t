@@ -72,7 +72,8 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 # A command is a file or a folder of cli/commands; cli/ is what they share.
 # cli/measure has the command bench and the records of all, cli/remote what reads
-# URLs; measure.h and remote.h are their doors.
+# URLs; measure.h and remote.h are their doors.  cli/mpi is in another program, in
+# place of cli/ranks.c.
 # command_of FILE: "diff", "hash"; "" for a shared one.
 command_of() {
     case $1 in
@@ -89,6 +90,7 @@ program_edges() {
     find cli -name '*.[ch]' | LC_ALL=C sort | while read -r file; do
         name=$(command_of "$file") own=
         case $file in
+        cli/mpi/*) own='|cli/mpi/[a-z0-9_]*\.h' ;;
         cli/remote/*) own='|cli/remote/[a-z0-9_]*\.h' ;;
         cli/measure/bench/*) own='|cli/measure/(bench/)?[a-z0-9_]*\.h' ;;
         cli/measure/*) own='|cli/measure/[a-z0-9_]*\.h' ;;
@@ -392,7 +394,7 @@ check "heap.o does" refers "$heap" "$library"
 # "USER OWNER" for each object of the program that refers to a symbol of
 # another: the list of commands may refer to all of them.
 program_uses() {
-    { find cli -name '*.c'; echo cli/rules_packed.c; } |
+    { find cli -name '*.c' ! -path 'cli/mpi/*'; echo cli/rules_packed.c; } |
         sed "s|^|$build/|; s|c\$|o|" | xargs "$nm" -A -g | awk '
         { object = $1; sub(/:[0-9a-f]*$/, "", object) }
         $(NF - 1) ~ /^[TDBRVC]$/ { home[$NF] = object }

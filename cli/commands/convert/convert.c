@@ -484,6 +484,7 @@ const struct command command_convert = {
     .exit_no = "--only, --skip, --strip-prefix: a pattern matches nothing",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = convert,
     .check_operands = check_operands,
     .other_choice = take_mix,

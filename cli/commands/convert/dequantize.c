@@ -63,6 +63,7 @@ const struct command command_dequantize = {
         "modelfile dequantize model.gguf model.safetensors --type bf16\n",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = dequantize,
     .writes = write_allow_out,
 };

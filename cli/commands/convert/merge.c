@@ -235,6 +235,7 @@ const struct command command_merge = {
         "modelfile merge imatrix.dat imatrix.gguf   from the old format to "
         "GGUF\n",
     .options = table,
+    .shared = true,
     .execute = merge,
     .writes = writes,
 };

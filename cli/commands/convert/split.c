@@ -66,6 +66,7 @@ const struct command command_split = {
     .examples = "modelfile split model.gguf model --max-size 4G\n"
                 "modelfile split model.safetensors model --max-tensors 100\n",
     .options = table,
+    .shared = true,
     .execute = split,
     .writes = allow_out,
 };

@@ -236,6 +236,7 @@ const struct command command_hash = {
     .options = table,
     .remote = true,
     .in_order = true,
+    .shared = true,
     .execute = hash,
     .check_operands = files_from_operands,
 };

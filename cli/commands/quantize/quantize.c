@@ -411,6 +411,7 @@ const struct command command_quantize = {
     .exit_no = "--include-weights: no entry of the matrix matches",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = quantize,
     .writes = writes,
     .tries = writes_choice,

@@ -460,6 +460,7 @@ const struct command command_tensors_stats = {
     .exit_no = "no tensor matches PATTERN",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = tensors_stats,
     .writes = writes,
     .check_operands = check_operands,

@@ -452,6 +452,7 @@ const struct command command_validate = {
     .options = table,
     .remote = true,
     .in_order = true,
+    .shared = true,
     .execute = validate,
     .writes = writes,
     .check_operands = files_from_operands,

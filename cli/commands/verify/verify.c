@@ -169,6 +169,7 @@ const struct command command_verify = {
     .exit_no = "it does not follow from SOURCE",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = verify,
     .writes = writes,
 };

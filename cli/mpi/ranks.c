@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ranks.c - one program in several processes
+ */
+#include "cli/ranks.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "cli/mpi/wire.h"
+#include "cli/remote/remote.h"
+#include "cli/report.h"
+#include "cli/room.h"
+
+#define TIMEOUT 120 /* seconds */
+
+static struct {
+    struct mf_ranks ranks;
+    struct run *run;
+    const char *timeout_text; /* of --rank-timeout, or NULL */
+    unsigned timeout;
+    bool met, joined, left;
+} state;
+
+/* ---- starting ---- */
+
+/* Takes --rank-timeout from the arguments: it is known before all others. */
+static void take_timeout(int *count, char **arguments)
+{
+    static const char name[] = "--rank-timeout";
+    size_t size = sizeof(name) - 1;
+    int kept = 1;
+
+    for (int i = 1; i < *count; i++) {
+        char *argument = arguments[i];
+
+        if (strcmp(argument, "--") == 0)
+            while (i + 1 < *count) {
+                arguments[kept++] = argument;
+                argument = arguments[++i];
+            }
+        if (strncmp(argument, name, size) == 0 && argument[size] == '=')
+            state.timeout_text = argument + size + 1;
+        else if (strcmp(argument, name) == 0)
+            state.timeout_text = i + 1 < *count ? arguments[++i] : "";
+        else
+            arguments[kept++] = argument;
+    }
+    *count = kept;
+    arguments[kept] = NULL;
+}
+
+/* What others would print is what rank 0 prints. */
+static void be_quiet(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    wire_print_to(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (null < 0)
+        return;
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    close(null);
+}
+
+/* As MPICH's mpirun tells: then shared memory is enough. */
+static bool is_one_machine(void)
+{
+    const char *here = getenv("MPI_LOCALNRANKS"), *all = getenv("PMI_SIZE");
+
+    return here && all && strcmp(here, all) == 0;
+}
+
+void ranks_begin(int *count, char ***arguments)
+{
+    const char *why;
+
+    /* They would read another rank's memory, which the sandbox refuses. */
+    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+    setenv("OMPI_MCA_smsc", "^cma", 0);
+    setenv("UCX_TLS", is_one_machine() ? "posix,sysv,self" : "^cma", 0);
+#if defined(__linux__)
+    /* What started the ranks ends with them, and they with it. */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    why = wire_begin(count, arguments, &state.ranks);
+    if (why) {
+        fprintf(stderr, "modelfile: %s\n", why);
+        MPI_Abort(MPI_COMM_WORLD, 4);
+    }
+    take_timeout(count, *arguments);
+    if (ranks_follow())
+        be_quiet();
+}
+
+size_t ranks_count(void)
+{
+    return state.ranks.count;
+}
+
+bool ranks_follow(void)
+{
+    return state.ranks.rank > 0;
+}
+
+const char *ranks_library(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int size;
+
+    if (!*text) {
+        MPI_Get_library_version(text, &size);
+        text[strcspn(text, ",\n\t")] = 0;
+    }
+    return text;
+}
+
+/* ---- options ---- */
+
+static bool set_timeout(struct run *run)
+{
+    const char *text = state.timeout_text;
+    char *end = NULL;
+    unsigned long seconds = TIMEOUT;
+
+    if (text) {
+        seconds = strtoul(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end || seconds > 1000000) {
+            report_usage(run,
+                         "'--rank-timeout' takes 0 to 1000000 seconds, not "
+                         "'%.40s'",
+                         text);
+            return false;
+        }
+    }
+    state.timeout = (unsigned)seconds;
+    return true;
+}
+
+/* What one process has. */
+static const char *refused(const struct run *run)
+{
+    const struct options *options = run->options;
+
+    if (options->max_memory > 0)
+        return "--max-memory";
+    if (options->record)
+        return "--record";
+    if (options->dhat)
+        return "--dhat";
+    if (options->jobs || options->part || options->log)
+        return options->jobs ? "--jobs" : options->part ? "--part" : "--log";
+    return NULL;
+}
+
+/* A pipe is read once, and another process for the network would have to be
+ * made of one that MPI has started. */
+static bool is_a_file(struct run *run, const char *path)
+{
+    if (strcmp(path, "-") != 0 && !remote_is_url(path))
+        return true;
+    report_usage(run,
+                 "'%.200s' is not a file, and only files can be read by "
+                 "several ranks",
+                 path);
+    return false;
+}
+
+bool ranks_check(struct run *run)
+{
+    const char *option;
+
+    if (!set_timeout(run))
+        return false;
+    if (state.ranks.count < 2 || run->options->help)
+        return true;
+    option = refused(run);
+    if (option) {
+        report_usage(run,
+                     "'%s' is for one process: it cannot be given to "
+                     "several ranks",
+                     option);
+        return false;
+    }
+    for (size_t i = 0; i < run->operand_count; i++)
+        if (!is_a_file(run, run->operand[i]))
+            return false;
+    return !run->options->files_from ||
+           is_a_file(run, run->options->files_from);
+}
+
+/* ---- the sandbox ---- */
+
+/* Shared memory, and the folder of this job, where MPI removes its files. */
+void ranks_begin_sandbox(struct sandbox *sandbox, const char *off)
+{
+    static const char *const names[] = { "PMIX_SERVER_TMPDIR",
+                                         "OMPI_MCA_orte_top_session_dir" };
+
+    sandbox_begin_ranks(sandbox, off);
+    sandbox_allow_folder(sandbox, "/dev/shm");
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (getenv(names[i]))
+            sandbox_allow_folder(sandbox, getenv(names[i]));
+}
+
+/* ---- joining and leaving ---- */
+
+/* What must be the same everywhere. */
+struct identity {
+    char version[64];
+    char compiler[128];
+    uint64_t order, shared, ready;
+};
+
+static struct identity own(bool ready)
+{
+    struct identity own = { .order = 0x0102030405060708,
+                            .shared = state.run && state.run->command &&
+                                      state.run->command->shared,
+                            .ready = ready };
+
+    snprintf(own.version, sizeof(own.version), "%s", mf_version());
+    return own;
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+    return memcmp(a->version, b->version, sizeof(a->version)) == 0 &&
+           a->order == b->order && a->shared == b->shared;
+}
+
+/* Once; also by a rank that cannot work, which says so by it. */
+static bool meet(bool ready)
+{
+    struct identity mine = own(ready);
+    size_t count = state.ranks.count;
+    struct identity *all = room_take(count * sizeof(*all));
+    bool all_ready = true;
+
+    state.met = true;
+    if (!all)
+        state.ranks.end(state.ranks.user, "out of memory");
+    state.ranks.gather(state.ranks.user, &mine, sizeof(mine), all);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_same(&all[i], &all[0]) && all[i].ready)
+            state.ranks.end(state.ranks.user,
+                            "the ranks run different versions of the program, "
+                            "on processors of different kinds, or with "
+                            "different arguments");
+        all_ready &= all[i].ready != 0;
+    }
+    return all_ready;
+}
+
+static void abandon(void)
+{
+    if (state.run && state.run->env)
+        mf_env_abandon(state.run->env);
+}
+
+bool ranks_join(struct run *run)
+{
+    state.run = run;
+    if (state.ranks.count < 2)
+        return true;
+    wire_at_end(abandon);
+    if (!meet(true)) {
+        report_late(run, EXIT_OUTPUT, run->command->name,
+                    "another rank could not begin");
+        return false;
+    }
+    if (!run->command->shared || run->options->help)
+        return !ranks_follow();
+    wire_watch(state.timeout);
+    state.joined = mf_env_join_ranks(run->env, &state.ranks) == MF_OK;
+    if (!state.joined)
+        report_failure(run, run->command->name);
+    return state.joined;
+}
+
+void ranks_leave(struct run *run)
+{
+    uint64_t sum[3], largest[2];
+    struct mf_heap_stats heap;
+    struct mf_io_stats io;
+    bool had_error;
+
+    if (!state.joined || state.left)
+        return;
+    state.left = true;
+    mf_env_heap(run->env, &heap);
+    mf_env_io(run->env, &io);
+    sum[0] = io.bytes_read;
+    sum[1] = io.bytes_written;
+    sum[2] = heap.allocations;
+    largest[0] = heap.peak;
+    largest[1] = 0;
+    had_error = run->code != EXIT_SUCCESS;
+    if (mf_env_leave_ranks(run->env, sum, 3, largest, 2) != MF_OK && !had_error)
+        report_failure(run, run->command->name);
+    run->other_io.bytes_read += sum[0] - io.bytes_read;
+    run->other_io.bytes_written += sum[1] - io.bytes_written;
+    run->other_heap.allocations += sum[2] - heap.allocations;
+    run->other_heap.peak = (size_t)largest[0];
+    wire_watch(0);
+}
+
+int ranks_end(int code)
+{
+    if (state.ranks.count > 1 && !state.met)
+        meet(false);
+    code = ranks_follow() ? EXIT_SUCCESS : code;
+    wire_finish(code);
+    return code;
+}

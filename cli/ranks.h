@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ranks.h - one program in several processes: what MPI starts
+ *
+ * build/modelfile is linked with ranks.c, where there is one process, and
+ * build/modelfile-mpi with mpi/ranks.c.  Every rank parses the same command
+ * line and makes the same calls of the library (lib/base/ranks.h); rank 0 alone
+ * prints.  A command whose work is not shared is done by rank 0, while the
+ * others wait.
+ */
+#ifndef MF_CLI_RANKS_H
+#define MF_CLI_RANKS_H
+
+#include "cli/cli.h"
+
+/* Before anything else: starts MPI, and takes its options from the arguments.
+ */
+void ranks_begin(int *count, char ***arguments);
+
+/* How many there are; and whether another one than this prints. */
+size_t ranks_count(void);
+bool ranks_follow(void);
+
+/* What MPI is, for `version`; NULL: the program knows none. */
+const char *ranks_library(void);
+
+/* False after report_usage: some options are for one process. */
+bool ranks_check(struct run *run);
+
+/* Begins the sandbox, with the rights that MPI needs. */
+void ranks_begin_sandbox(struct sandbox *sandbox, const char *off);
+
+/* The env was made.  False: the command is not for this rank, which only waits
+ * for the others. */
+bool ranks_join(struct run *run);
+
+/* No more work: waits for all ranks, and adds up what they have read and
+ * written.  An error that another rank alone has is reported. */
+void ranks_leave(struct run *run);
+
+/* Ends MPI, and returns the exit code of this process: rank 0 alone has the
+ * answer. */
+int ranks_end(int code);
+
+#endif
