@@ -181,6 +181,11 @@ bool ranks_check(struct run *run)
 
     if (!set_timeout(run))
         return false;
+    /* mpirun may put a terminal of its own between rank 0 and a file. */
+    if (run->options->colour == COLOUR_AUTO)
+        run->options->colour = COLOUR_NEVER;
+    if (run->options->progress == PROGRESS_AUTO)
+        run->options->progress = PROGRESS_NEVER;
     if (state.ranks.count < 2 || run->options->help)
         return true;
     option = refused(run);

@@ -1,0 +1,264 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# mpi.t - several ranks write the file of one process, and say what it says
+#
+#     RANKS="1 2 3 5" sh tests/cli/mpi.t
+#
+# With OpenMPI and MPICH, of which each may be missing.  MPI_KILLS says how many
+# runs are killed at a random moment (5).
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+. tests/lib-run.sh
+
+ranks=${RANKS:-3}
+kills=${MPI_KILLS:-5}
+top=$PWD
+filled=$build/tests/filled
+
+# ---- two implementations ----
+
+# mpirun of Debian's OpenMPI says no to root and to more ranks than processors.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_orte_base_help_aggregate=0
+
+makes() { # MPI
+    make -C "$top" BUILD="${BUILD:-build}" CC="${CC:-cc}" MPI=1 \
+        MPICC="mpicc.$1" "${BUILD:-build}/mpi/mpicc.$1/modelfile-mpi" \
+        >"$dir/make" 2>&1 || { cat "$dir/make"; false; }
+}
+
+# mpi COUNT ARGUMENT...: the program in so many processes, of the current $mpi.
+mpi() {
+    mpi_count=$1
+    shift
+    timeout 120 "mpirun.$mpi" -n "$mpi_count" \
+        "$build/mpi/mpicc.$mpi/modelfile-mpi" "$@" </dev/null
+}
+
+cd "$dir" || exit 1
+mkdir out one
+
+# ---- the same bytes ----
+
+# What mpirun adds when a rank's exit code is not 0 is not ours.
+ours() {
+    grep '^modelfile: ' "$1" | sed 's/^modelfile: //'
+}
+
+# same OUTPUT COMMAND...: OUT in the command's words stands for a path in the
+# folder one, or out; what is written there is the same.
+same() {
+    result=$1
+    shift
+    rm -rf one out
+    mkdir one out
+    # shellcheck disable=SC2046 # words
+    "$modelfile" $(echo "$@" | sed 's,OUT,one,g') -q >one.said 2>&1 ||
+        { cat one.said; return 1; }
+    for count in $ranks; do
+        rm -rf out
+        mkdir out
+        # shellcheck disable=SC2046 # words
+        mpi "$count" $(echo "$@" | sed 's,OUT,out,g') -q >out.said 2>&1 ||
+            { cat out.said; return 1; }
+        diff -r one out || return 1
+        sed 's,one/,out/,g' one.said | diff - out.said || return 1
+        [ -e "out/$result" ] || { echo "no out/$result"; return 1; }
+        [ -z "$(find out -name '.*.tmp')" ] || { ls -la out; return 1; }
+    done
+}
+
+# says COMMAND...: prints the same, with the same exit code.
+says() {
+    "$modelfile" "$@" >one.said 2>one.error
+    code=$?
+    for count in $ranks; do
+        mpi "$count" "$@" >out.said 2>out.error
+        found=$?
+        [ "$found" -eq "$code" ] ||
+            { echo "exit code $found, not $code"; cat out.error; return 1; }
+        for file in one out; do
+            sed 's/"run": *{.*//' "$file.said" >"$file.less"
+        done
+        diff one.less out.less || return 1
+        ours one.error >one.less
+        ours out.error >out.less
+        diff one.less out.less || return 1
+    done
+}
+
+models() {
+    "$filled" f16 24 big.gguf
+    "$filled" f16 160 slow.gguf
+    "$modelfile" quantize big.gguf big-q4.gguf Q4_0 -q
+    "$modelfile" quantize big.gguf other.gguf Q4_1 -q
+    "$modelfile" convert big.gguf big.apr -q
+} >/dev/null
+
+bytes() {
+    big=big.gguf
+    for mix in Q4_K_M Q8_0 Q6_K TQ2_0 IQ4_XS F16 BF16; do
+        check "$mpi: quantize $mix" same a.gguf quantize $big OUT/a.gguf $mix
+    done
+    check "$mpi: with a report" same a.gguf quantize $big OUT/a.gguf Q5_K_M \
+        --report
+    check "$mpi: --effort 2" same a.gguf quantize $big OUT/a.gguf Q4_0 \
+        --effort 2
+    check "$mpi: convert to APR" same a.apr convert $big OUT/a.apr
+    check "$mpi: one scale for a tensor" same a.apr quantize big.apr \
+        OUT/a.apr apr_q8
+    check "$mpi: convert to safetensors" same a.safetensors convert $big \
+        OUT/a.safetensors
+    check "$mpi: to shards" same model.safetensors.index.json convert $big \
+        OUT/model.safetensors --shard-size 8M
+    check "$mpi: dequantize" same a.gguf dequantize big-q4.gguf OUT/a.gguf
+    check "$mpi: split" same a-00001-of-00004.gguf split $big OUT/a.gguf \
+        --max-size 8M
+    check "$mpi: with an index" same model.gguf merge \
+        "$fixtures/good-split-00001-of-00003.gguf" OUT/model.gguf
+}
+
+answers() {
+    says_nothing=--quiet
+    check "$mpi: hash" says hash big.gguf $says_nothing
+    for kind in crc32 sha256 md5; do
+        check "$mpi: hash, $kind" says hash big.gguf --algorithm $kind \
+            $says_nothing
+    done
+    check "$mpi: hash of tensors" says hash big.gguf --tensors $says_nothing
+    check "$mpi: validate" says validate --data big.gguf $says_nothing
+    check "$mpi: findings, as JSON" says validate --data --json \
+        "$fixtures/bad-data-nan.gguf"
+    check "$mpi: stats" says tensors stats big.gguf --json
+    check "$mpi: diff" says diff big.gguf other.gguf --values $says_nothing
+    check "$mpi: verify" says verify big-q4.gguf big.gguf $says_nothing
+    check "$mpi: info" says info big.gguf $says_nothing
+    check "$mpi: an error" says quantize "$fixtures/bad-data-nan.gguf" \
+        no.gguf Q8_0 $says_nothing
+    check "$mpi: another" says quantize missing.gguf no.gguf Q8_0
+    check "$mpi: wrong usage" says quantize big.gguf
+    check "$mpi: an output that exists" says quantize big.gguf other.gguf Q8_0
+}
+
+# ---- what goes wrong ----
+
+# ranks_of: process numbers of the running ranks.
+ranks_of() {
+    pgrep -f "^$build/mpi/mpicc.$mpi/modelfile-mpi "
+}
+
+# begin ARGUMENT...: a run of two ranks that takes some seconds, in the
+# background; its ranks are there when this returns.
+begin() {
+    rm -rf out
+    mkdir out
+    timeout 120 "mpirun.$mpi" -n 2 "$build/mpi/mpicc.$mpi/modelfile-mpi" \
+        quantize slow.gguf out/a.gguf IQ3_S -t 1 "$@" >said 2>&1 </dev/null &
+    child=$!
+    for _ in $(seq 200); do
+        [ -z "$(find out -name '.*')" ] || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# over SECONDS: all processes have ended by then.
+over() {
+    for _ in $(seq $(($1 * 10))); do
+        [ -z "$(ranks_of)" ] && break
+        sleep 0.1
+    done
+    if [ -n "$(ranks_of)" ]; then
+        echo "still there:" "$(ranks_of)"
+        ranks_of | xargs kill -KILL
+        return 1
+    fi
+    ! wait "$child"
+}
+
+# Nothing but hidden files of a process that was killed.
+untouched() {
+    [ -z "$(find out ! -name '.*' ! -name out)" ] || { ls -la out; return 1; }
+}
+
+killed_rank() { # WHICH
+    begin || return 1
+    ranks_of | sed -n "$1p" | xargs kill -KILL
+    over 5 && untouched
+}
+
+killed_mpirun() {
+    begin || return 1
+    pkill -KILL -P "$child" -f "^mpirun.$mpi "
+    over 5 && untouched
+}
+
+hung() {
+    begin --rank-timeout 2 || return 1
+    stopped=$(ranks_of | tail -n 1)
+    kill -STOP "$stopped"
+    for _ in $(seq 60); do
+        [ "$(ranks_of)" != "$stopped" ] || break
+        grep -q 'made no progress' said && break
+        sleep 0.1
+    done
+    kill -KILL "$stopped" 2>/dev/null
+    over 5 && untouched && grep 'rank 1 made no progress for 2 seconds' said
+}
+
+terminated() {
+    begin || return 1
+    kill -TERM "$(pgrep -P "$child")"
+    over 5 && untouched && [ -z "$(find out -name '.*')" ]
+}
+
+# A rank, or what started them, is killed at a random moment of work that can go
+# on; then it goes on with another number of ranks, or in one process.
+random_kills() {
+    "$modelfile" quantize slow.gguf whole.gguf IQ3_S --force -q >/dev/null || return 1
+    for round in $(seq "$kills"); do
+        begin --resume || return 1
+        sleep "$(awk -v seed="$round$$" \
+            'BEGIN { srand(seed); printf "%.2f", rand() * 1.5 }')"
+        if [ $((round % 3)) -eq 0 ]; then
+            pkill -KILL -P "$child" -f "^mpirun.$mpi "
+        else
+            ranks_of | sed -n "$((round % 2 + 1))p" | xargs -r kill -KILL
+        fi
+        over 5 || [ -e out/a.gguf ] || return 1
+        [ ! -e out/a.gguf ] || { cmp whole.gguf out/a.gguf || return 1; continue; }
+        if [ $((round % 2)) -eq 0 ]; then
+            mpi 3 quantize slow.gguf out/a.gguf IQ3_S --resume >said 2>&1
+        else
+            "$modelfile" quantize slow.gguf out/a.gguf IQ3_S --resume >said 2>&1
+        fi || { cat said; return 1; }
+        cmp whole.gguf out/a.gguf || return 1
+        [ -z "$(find out -name '.*')" ] || { ls -la out; return 1; }
+    done
+}
+
+faults() {
+    check "$mpi: rank 0 is killed" killed_rank 1
+    check "$mpi: rank 1 is killed" killed_rank 2
+    check "$mpi: mpirun is killed" killed_mpirun
+    check "$mpi: a rank hangs" hung
+    check "$mpi: a signal leaves nothing" terminated
+    check "$mpi: $kills kills of work that can go on" random_kills
+}
+
+models
+for mpi in openmpi mpich; do
+    if ! command -v mpirun.$mpi >/dev/null || ! command -v mpicc.$mpi >/dev/null
+    then
+        skip "$mpi" "no mpirun.$mpi: see install_deps.sh"
+        continue
+    fi
+    check "$mpi: make MPI=1" makes $mpi
+    [ -n "${ONLY_FAULTS:-}" ] || bytes
+    [ -n "${ONLY_FAULTS:-}" ] || answers
+    faults
+done
+finish
