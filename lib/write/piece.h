@@ -122,20 +122,24 @@ bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece);
 enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
                                       const struct mf_piece *piece);
 
-/* ---- the importance weights of the tensor that is being encoded ---- */
+/* ---- the importance weights of tensors that are being encoded ---- */
 
-/* One buffer for all tensors, in turn: pieces that use the weights of one must
- * be done before the next tensor's are loaded. */
+/* One buffer for all tensors, one after the other, and from its start again:
+ * where the next tensor's do not fit behind the last one's (mf_weights_fit),
+ * pieces that use any of them must be done before they are loaded. */
 struct mf_weight_buffer {
     float *at;
-    size_t count, room; /* weights in it, and that it has room for */
-    const char *of;     /* whose they are: mf_draft_tensor.weights.at */
+    size_t first, count; /* the last tensor's */
+    size_t room;         /* of all weights that it can have */
+    const char *of;      /* whose they are: mf_draft_tensor.weights.at */
 };
 
 /* How many weights the tensor can have in all; 0: it has none. */
 size_t mf_weights_count(const struct mf_weights *from,
                         const struct mf_draft_tensor *tensor,
                         bool fastest_first, const struct mf_recoding *recoding);
+
+bool mf_weights_fit(const struct mf_weight_buffer *buffer, size_t count);
 
 /* Reads so many weights of the tensor, and has the recoding use them.  Nothing
  * changes where the matrix has none for it. */

@@ -10,10 +10,9 @@
  *   ones that are neighbours in both files become one piece: a million tensors
  *   of 32 bytes took 27 s as a piece each, and take 2 s.
  * - Pieces are collected and run up to PIECES at a time, fewer where memory is
- *   short.  Some things cannot be shared by two runs: the importance weights of
- *   a tensor (one buffer, so the pieces of the tensor before must be done), and
- *   a type with one scale for the whole tensor, which has to be read twice,
- *   once for its largest value.
+ *   short.  Some things end a run early: importance weights for which there is
+ *   no room beside those that wait, and a type with one scale for the whole
+ *   tensor, which has to be read twice, once for its largest value.
  * - Where stopped work can go on, a run is a batch of work that a kill may
  *   lose, so it is small, and must end where a run of the work before ended.
  */
@@ -169,7 +168,8 @@ static enum mf_status load_weights(struct mf_transfer *transfer,
     if (count == 0 ||
         mf_weights_again(&transfer->weights, tensor, fastest_first, recoding))
         return MF_OK;
-    if (transfer->weights.count > 0 && mf_transfer_run(transfer) != MF_OK)
+    if (!mf_weights_fit(&transfer->weights, count) &&
+        mf_transfer_run(transfer) != MF_OK)
         return transfer->crew->env->error.status;
     return mf_weights_load(&transfer->weights, transfer->crew, from, tensor,
                            count, fastest_first, recoding);
@@ -443,7 +443,7 @@ static enum mf_status transfer_all(struct mf_transfer *transfer)
 
     transfer->count = 0;
     transfer->listed = 0;
-    transfer->weights.count = 0;
+    transfer->weights.first = transfer->weights.count = 0;
     if (outputs->together && !outputs->again)
         status = mf_transfer_together(transfer);
     else

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * weights.c - the importance weights of the tensor that is being encoded
+ * weights.c - the importance weights of tensors that are being encoded
  *
  * A tensor of more than two dimensions is several matrices, each with weights
  * of its own.
  */
 #include "lib/write/piece.h"
+
+/* Where memory has no limit, the weights of some small tensors are there
+ * together, so that these are encoded at once. */
+#define SEVERAL ((size_t)32 * 1024)
 
 /* Rows of one matrix. */
 static uint64_t rows_of(const struct mf_draft_tensor *tensor,
@@ -35,18 +39,29 @@ bool mf_weights_again(const struct mf_weight_buffer *buffer,
 {
     if (buffer->count == 0 || buffer->of != tensor->weights.at)
         return false;
-    recoding->weights = buffer->at;
+    recoding->weights = buffer->at + buffer->first;
     recoding->matrix = rows_of(tensor, fastest_first);
     return true;
 }
 
+bool mf_weights_fit(const struct mf_weight_buffer *buffer, size_t count)
+{
+    return count <= buffer->room - (buffer->first + buffer->count);
+}
+
+/* Behind the last ones, or in place of all. */
 static enum mf_status make_room(struct mf_weight_buffer *buffer,
                                 struct mf_crew *crew, size_t count)
 {
     float *moved;
 
+    buffer->first =
+        mf_weights_fit(buffer, count) ? buffer->first + buffer->count : 0;
+    buffer->count = 0;
     if (count <= buffer->room)
         return MF_OK;
+    if (count < SEVERAL && mf_heap_left(crew->env) == SIZE_MAX)
+        count = SEVERAL;
     moved = mf_crew_resize(crew, buffer->at, buffer->room * sizeof(*moved),
                            count * sizeof(*moved));
     if (!moved)
@@ -65,10 +80,9 @@ enum mf_status mf_weights_load(struct mf_weight_buffer *buffer,
 {
     bool found;
 
-    buffer->count = 0;
     if (make_room(buffer, crew, count) != MF_OK ||
-        from->read(from->user, tensor->weights, buffer->at, count, &found) !=
-            MF_OK)
+        from->read(from->user, tensor->weights, buffer->at + buffer->first,
+                   count, &found) != MF_OK)
         return crew->env->error.status;
     if (!found)
         return MF_OK;
