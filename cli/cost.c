@@ -237,6 +237,16 @@ static void remote_json(struct run *run)
     mf_json_end(&run->json, '}');
 }
 
+/* The heap is that of the rank with most, all else is the sum of all. */
+static void ranks_json(struct run *run)
+{
+    if (ranks_count() < 2)
+        return;
+    json_number(run, "ranks", ranks_count());
+    mf_json_key(&run->json, "ranks_imbalance");
+    mf_json_f64(&run->json, ranks_imbalance());
+}
+
 void cost_json(struct run *run)
 {
     struct mf_json_out *json = &run->json;
@@ -251,6 +261,7 @@ void cost_json(struct run *run)
     json_number(run, "bytes_written", cost.written);
     mf_json_key(json, "seconds");
     mf_json_f64(json, cost.seconds);
+    ranks_json(run);
     remote_json(run);
     timings_json(run);
     mf_json_end(json, '}');
@@ -275,7 +286,7 @@ enum { WITHOUT_ALLOCATIONS = 1, WITHOUT_SIZE };
 static void close_text(const struct run *run, const struct cost *cost,
                        int without, char *text, size_t size)
 {
-    char allocations[48] = "", read[80] = "", wrote[48] = "";
+    char allocations[48] = "", read[80] = "", wrote[48] = "", ranks[32] = "";
 
     if (without < WITHOUT_ALLOCATIONS)
         snprintf(allocations, sizeof(allocations),
@@ -289,8 +300,10 @@ static void close_text(const struct run *run, const struct cost *cost,
     if (cost->written > 0)
         snprintf(wrote, sizeof(wrote), " · wrote %s",
                  size_text(cost->written).at);
-    snprintf(text, size, "peak heap %s%s%s%s · %s", size_text(cost->peak).at,
-             allocations, read, wrote, time_text(cost->seconds).at);
+    if (ranks_count() > 1)
+        snprintf(ranks, sizeof(ranks), " · %zu ranks", ranks_count());
+    snprintf(text, size, "peak heap %s%s%s%s%s · %s", size_text(cost->peak).at,
+             allocations, read, wrote, ranks, time_text(cost->seconds).at);
 }
 
 /* A line of its own: the network is another process's. */
@@ -330,11 +343,20 @@ static void remote_table(struct run *run)
             number_text(remote->bytes).at, number_text(remote->peak).at);
 }
 
+static void ranks_table(struct run *run)
+{
+    if (ranks_count() > 1)
+        say(run,
+            "ranks                 %15s\n"
+            "most work of a rank   %15.1f %% above the mean\n",
+            number_text(ranks_count()).at, 100 * ranks_imbalance());
+}
+
 static void close_line(struct run *run, const struct cost *cost)
 {
     unsigned columns = out_terminal_columns(STDERR_FILENO);
     int without = 0;
-    char text[256];
+    char text[320];
 
     do
         close_text(run, cost, without, text, sizeof(text));
@@ -366,6 +388,7 @@ void cost_close(struct run *run)
     progress_clear(run);
     if (run->options->stats) {
         close_table(run, &cost);
+        ranks_table(run);
         remote_table(run);
     } else if (!run->options->quiet && !run->options->json) {
         remote_line(run);

@@ -38,6 +38,10 @@ bool ranks_join(struct run *run);
  * written.  An error that another rank alone has is reported. */
 void ranks_leave(struct run *run);
 
+/* After that: how much more than the mean of all ranks the one has done that
+ * did most; 0.05: a twentieth. */
+double ranks_imbalance(void);
+
 /* Ends MPI, and returns the exit code of this process: rank 0 alone has the
  * answer. */
 int ranks_end(int code);

@@ -39,6 +39,9 @@ struct mf_ranks {
 enum mf_status mf_env_join_ranks(struct mf_env *env,
                                  const struct mf_ranks *ranks);
 
+/* Bytes of shared work that this process has done. */
+uint64_t mf_env_share_done(const struct mf_env *env);
+
 /* Waits until all processes call this.  sum: numbers that are added up over all
  * of them; largest: of which the largest is kept.  The error of one process
  * becomes that of the others, which have none. */

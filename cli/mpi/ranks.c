@@ -29,6 +29,7 @@ static struct {
     const char *timeout_text; /* of --rank-timeout, or NULL */
     unsigned timeout;
     bool met, joined, left;
+    double mean, most; /* work of a rank */
 } state;
 
 /* ---- starting ---- */
@@ -295,7 +296,7 @@ bool ranks_join(struct run *run)
 
 void ranks_leave(struct run *run)
 {
-    uint64_t sum[3], largest[2];
+    uint64_t sum[4], largest[2];
     struct mf_heap_stats heap;
     struct mf_io_stats io;
     bool had_error;
@@ -308,16 +309,23 @@ void ranks_leave(struct run *run)
     sum[0] = io.bytes_read;
     sum[1] = io.bytes_written;
     sum[2] = heap.allocations;
+    sum[3] = largest[1] = mf_env_share_done(run->env);
     largest[0] = heap.peak;
-    largest[1] = 0;
     had_error = run->code != EXIT_SUCCESS;
-    if (mf_env_leave_ranks(run->env, sum, 3, largest, 2) != MF_OK && !had_error)
+    if (mf_env_leave_ranks(run->env, sum, 4, largest, 2) != MF_OK && !had_error)
         report_failure(run, run->command->name);
     run->other_io.bytes_read += sum[0] - io.bytes_read;
     run->other_io.bytes_written += sum[1] - io.bytes_written;
     run->other_heap.allocations += sum[2] - heap.allocations;
     run->other_heap.peak = (size_t)largest[0];
+    state.mean = (double)sum[3] / (double)state.ranks.count;
+    state.most = (double)largest[1];
     wire_watch(0);
+}
+
+double ranks_imbalance(void)
+{
+    return state.mean > 0 ? state.most / state.mean - 1 : 0;
 }
 
 int ranks_end(int code)

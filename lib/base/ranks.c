@@ -37,6 +37,7 @@ struct sent_error {
 /* An env's place among ranks. */
 struct mf_meetings {
     uint64_t number;
+    uint64_t done;     /* bytes of shared work, here */
     size_t *size;      /* for each rank */
     struct card *card; /* likewise */
     struct sent_error error;
@@ -360,6 +361,7 @@ enum mf_status mf_ranks_end(struct mf_env *env, struct mf_ranks_run *run)
     card.done = run->done;
     if (status != MF_OK)
         card.failed = status == MF_ERR_STOPPED ? LATE : 1 + run->failed;
+    env->meetings->done += run->done;
     meet(env, status, card);
     run->done = 0;
     for (size_t i = 0; i < env->ranks->count; i++)
@@ -375,6 +377,11 @@ enum mf_status mf_ranks_end(struct mf_env *env, struct mf_ranks_run *run)
 }
 
 /* ---- the end ---- */
+
+uint64_t mf_env_share_done(const struct mf_env *env)
+{
+    return env->meetings ? env->meetings->done : 0;
+}
 
 static bool all_leave(const struct mf_env *env)
 {
