@@ -247,7 +247,7 @@ scripts   = $(wildcard $(1:%=tests/*/%.t))
 # What `make check` runs once, without sanitizers, and `make test` leaves out:
 # other systems, other builds of the library, what is installed, a release, the
 # site, pipelines, the layers of the sources.
-DEEP     := action ci_docs dist install layers module musl nozlib npm pages_open site sizes static wasi wheel windows without
+DEEP     := action ci_docs dist install layers module mpi musl nozlib npm pages_open site sizes static wasi wheel windows without
 # Inputs of fuzzing: `make check` runs them under sanitizers.
 FUZZED   := replay
 SCRIPTS  := $(filter-out $(DEB_TEST) $(WHEEL_TEST) $(call scripts,$(DEEP) $(FUZZED)),$(wildcard tests/*/*.t))
@@ -274,7 +274,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static dist man site deps demo test check foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant bench-effort mutants \
+.PHONY: FORCE all static dist man site deps demo test check check-mpi foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant bench-effort mutants \
         install uninstall deb deb-check wheel-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -851,6 +851,10 @@ check: ## long tests, other builds and systems, then tests under sanitizers with
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g1" \
 	    UNIT="$(THREADED)" VARIANTS= REPLAYS= \
 	    SCRIPTS="$(patsubst %,tests/cli/%.t,diff hash quantize write)"
+
+check-mpi: tests-built ## all mixes by 1, 2, 3 and 5 ranks of OpenMPI and MPICH, 100 kills, valgrind
+	@sh tests/install_deps.sh check
+	@RANKS="1 2 3 5" MIXES=all MPI_KILLS=100 MEMCHECK=1 BUILD=$(BUILD) CC="$(CC)" sh tests/cli/mpi.t
 
 # Not part of check: one processor takes a quarter of an hour or more.
 foreign: all $(BUILD)/tests/big ## builds for ARCH=s390x|arm64|armhf, or musl|wasi|windows, and tests that

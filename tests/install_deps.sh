@@ -122,6 +122,8 @@ need_for_check() {
     need_command clang-format clang-format
     want_command shellcheck shellcheck
     want_command pre-commit pre-commit
+    want_command mpicc.openmpi libopenmpi-dev openmpi-bin
+    want_command mpicc.mpich libmpich-dev mpich
 }
 
 want_for_ports() {

@@ -3,17 +3,22 @@
 #
 # mpi.t - several ranks write the file of one process, and say what it says
 #
-#     RANKS="1 2 3 5" sh tests/cli/mpi.t
+#     RANKS="1 2 3 5" MIXES=all MPI_KILLS=100 MEMCHECK=1 sh tests/cli/mpi.t
 #
 # With OpenMPI and MPICH, of which each may be missing.  MPI_KILLS says how many
-# runs are killed at a random moment (5).
+# runs are killed at a random moment (5), MIXES which mixes are written (one of
+# each family), MEMCHECK that valgrind looks on; make check-mpi does all of it.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 . tests/lib-run.sh
 
 ranks=${RANKS:-3}
-kills=${MPI_KILLS:-5}
+mixes=${MIXES:-Q4_K_M Q8_0 Q6_K TQ2_0 IQ4_XS IQ2_XS IQ1_M IQ3_S F16 BF16}
+[ "$mixes" != all ] ||
+    mixes=$(sed -n 's/^MIX(\([A-Z0-9_]*\),.*/\1/p' lib/quantize/mix.def)
+kills=${MPI_KILLS:-${QUICK:+3}}
+kills=${kills:-5}
 top=$PWD
 filled=$build/tests/filled
 
@@ -90,9 +95,20 @@ says() {
     done
 }
 
+# Importance of the columns of filled's eight tensors, in llama.cpp's old format.
+matrix() {
+    perl -e 'print pack("l<", 8);
+        for my $i (0 .. 7) {
+            my $name = "t$i.weight";
+            print pack("l< a* l< l<", length $name, $name, 10, 4096);
+            print pack("f<4096", map { 1 + ($_ * 7 + $i) % 5 } 0 .. 4095);
+        }'
+}
+
 models() {
     "$filled" f16 24 big.gguf
     "$filled" f16 160 slow.gguf
+    matrix >matrix.dat
     "$modelfile" quantize big.gguf big-q4.gguf Q4_0 -q
     "$modelfile" quantize big.gguf other.gguf Q4_1 -q
     "$modelfile" convert big.gguf big.apr -q
@@ -100,8 +116,9 @@ models() {
 
 bytes() {
     big=big.gguf
-    for mix in Q4_K_M Q8_0 Q6_K TQ2_0 IQ4_XS F16 BF16; do
-        check "$mpi: quantize $mix" same a.gguf quantize $big OUT/a.gguf $mix
+    for mix in $mixes; do
+        check "$mpi: quantize $mix" same a.gguf quantize $big OUT/a.gguf $mix \
+            --imatrix matrix.dat
     done
     check "$mpi: with a report" same a.gguf quantize $big OUT/a.gguf Q5_K_M \
         --report
@@ -176,7 +193,13 @@ over() {
         ranks_of | xargs kill -KILL
         return 1
     fi
-    ! wait "$child"
+    ended=0
+    wait "$child" || ended=$?
+}
+
+# bad_end: and mpirun has said that it went wrong.
+bad_end() {
+    over 5 && [ "$ended" -ne 0 ]
 }
 
 # Nothing but hidden files of a process that was killed.
@@ -187,13 +210,13 @@ untouched() {
 killed_rank() { # WHICH
     begin || return 1
     ranks_of | sed -n "$1p" | xargs kill -KILL
-    over 5 && untouched
+    bad_end && untouched
 }
 
 killed_mpirun() {
     begin || return 1
     pkill -KILL -P "$child" -f "^mpirun.$mpi "
-    over 5 && untouched
+    bad_end && untouched
 }
 
 hung() {
@@ -206,9 +229,10 @@ hung() {
         sleep 0.1
     done
     kill -KILL "$stopped" 2>/dev/null
-    over 5 && untouched && grep 'rank 1 made no progress for 2 seconds' said
+    bad_end && untouched && grep 'rank 1 made no progress for 2 seconds' said
 }
 
+# MPICH's mpirun may end with 0 then.
 terminated() {
     begin || return 1
     kill -TERM "$(pgrep -P "$child")"
@@ -240,6 +264,17 @@ random_kills() {
     done
 }
 
+# What MPI does by itself is not ours to look at: that of MPICH has no errors.
+looked_at() {
+    rm -rf out
+    mkdir out
+    mpi_program=$build/mpi/mpicc.$mpi/modelfile-mpi
+    timeout 300 "mpirun.$mpi" -n 2 valgrind -q --error-exitcode=9 \
+        "$mpi_program" quantize big.gguf out/a.gguf Q4_K_M -q >said 2>&1 ||
+        { cat said; return 1; }
+    ! grep '== .* at 0x' said
+}
+
 faults() {
     check "$mpi: rank 0 is killed" killed_rank 1
     check "$mpi: rank 1 is killed" killed_rank 2
@@ -257,8 +292,10 @@ for mpi in openmpi mpich; do
         continue
     fi
     check "$mpi: make MPI=1" makes $mpi
-    [ -n "${ONLY_FAULTS:-}" ] || bytes
-    [ -n "${ONLY_FAULTS:-}" ] || answers
+    bytes
+    answers
     faults
+    [ -z "${MEMCHECK:-}" ] || [ $mpi = openmpi ] ||
+        check "$mpi: under valgrind" looked_at
 done
 finish
