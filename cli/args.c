@@ -19,7 +19,7 @@
 
 struct options shared_options;
 
-const struct option common_options[] = {
+static struct option common[] = {
     OPTION_FLAG("--json", shared_options.json,
                 "print one JSON document to standard output"),
     OPTION_FLAG("--quiet", shared_options.quiet,
@@ -40,8 +40,15 @@ const struct option common_options[] = {
     OPTION_FLAG("--no-sandbox", shared_options.no_sandbox,
                 "keep all rights of the process (docs/security.md)"),
     OPTION_FLAG("--help", shared_options.help, "show this help"),
+    { 0 }, /* for args_add_common */
     { 0 },
 };
+const struct option *const common_options = common;
+
+void args_add_common(const struct option *option)
+{
+    common[sizeof(common) / sizeof(*common) - 2] = *option;
+}
 
 /* ---- names of options ---- */
 

@@ -131,11 +131,15 @@ struct options {
     const char *files_from; /* a list of paths; NULL: not given */
     uint64_t jobs;          /* see jobs.h; 0: not given */
     const char *part, *log; /* likewise; NULL: not given */
+    uint64_t rank_timeout;  /* seconds; see ranks.h; 0: not given */
 };
 extern struct options shared_options; /* run->options points here */
 
 /* Every command has these. */
-extern const struct option common_options[];
+extern const struct option *const common_options;
+
+/* One more, of the program that this one is: before the first is parsed. */
+void args_add_common(const struct option *option);
 
 /* For a command whose work takes long. */
 #define OPTIONS_WORK                                                           \

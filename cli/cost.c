@@ -237,7 +237,7 @@ static void remote_json(struct run *run)
     mf_json_end(&run->json, '}');
 }
 
-/* The heap is that of the rank with most, all else is the sum of all. */
+/* The heap is the largest of any rank, all else the sum over all ranks. */
 static void ranks_json(struct run *run)
 {
     if (ranks_count() < 2)

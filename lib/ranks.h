@@ -17,7 +17,7 @@ struct mf_ranks {
     void *user;
     /* Each brings `size` bytes; `all` gets everyone's, one after the other. */
     void (*gather)(void *user, const void *mine, size_t size, void *all);
-    /* The same for sizes that differ: those of all. */
+    /* The same for sizes that differ; sizes has all of them. */
     void (*gather_some)(void *user, const void *mine, size_t size, void *all,
                         const size_t *sizes);
     /* Tasks 0 to count - 1 will be given out. */
@@ -43,8 +43,8 @@ enum mf_status mf_env_join_ranks(struct mf_env *env,
 uint64_t mf_env_share_done(const struct mf_env *env);
 
 /* Waits until all processes call this.  sum: numbers that are added up over all
- * of them; largest: of which the largest is kept.  The error of one process
- * becomes that of the others, which have none. */
+ * of them; largest: of which the largest is kept.  Where one process has
+ * an error, the others get it, too. */
 enum mf_status mf_env_leave_ranks(struct mf_env *env, uint64_t *sum,
                                   size_t sums, uint64_t *largest,
                                   size_t largests);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/formats.h"
 #include "cli/json.h"
+#include "cli/ranks.h"
 
 #define LABEL_COLUMN 13   /* where the names begin */
 #define LIST_SIZE    1024 /* for all names, and a space each */
@@ -117,6 +118,8 @@ static void version_text(struct run *run)
     list_line(run, "formats", written);
     list_line(run, "  only read", read);
     list_line(run, "types", types);
+    if (ranks_library())
+        list_line(run, "mpi", ranks_library());
 #if defined(MF_NO_ZLIB)
     out_format(&run->out, "no zlib      deflated members of archives are not "
                           "read\n");
@@ -139,6 +142,10 @@ static void version(struct run *run)
 #if defined(MF_NO_ZLIB)
     json_bool(run, "zlib", false);
 #endif
+    if (ranks_library()) {
+        json_text(run, "mpi", ranks_library());
+        json_number(run, "ranks", ranks_count());
+    }
 #if defined(MF_STATIC)
     json_bool(run, "static", true);
 #endif

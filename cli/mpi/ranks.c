@@ -5,7 +5,6 @@
 #include "cli/ranks.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,44 +20,21 @@
 #include "cli/report.h"
 #include "cli/room.h"
 
-#define TIMEOUT 120 /* seconds */
+#define TIMEOUT     120 /* seconds */
+#define TIMEOUT_MAX 1000000
+
+static const struct option timeout_option =
+    OPTION_COUNT("--rank-timeout", "SECONDS", shared_options.rank_timeout,
+                 "end all ranks when one shows no progress (default: 120)");
 
 static struct {
     struct mf_ranks ranks;
     struct run *run;
-    const char *timeout_text; /* of --rank-timeout, or NULL */
-    unsigned timeout;
     bool met, joined, left;
     double mean, most; /* work of a rank */
 } state;
 
 /* ---- starting ---- */
-
-/* Takes --rank-timeout from the arguments: it is known before all others. */
-static void take_timeout(int *count, char **arguments)
-{
-    static const char name[] = "--rank-timeout";
-    size_t size = sizeof(name) - 1;
-    int kept = 1;
-
-    for (int i = 1; i < *count; i++) {
-        char *argument = arguments[i];
-
-        if (strcmp(argument, "--") == 0)
-            while (i + 1 < *count) {
-                arguments[kept++] = argument;
-                argument = arguments[++i];
-            }
-        if (strncmp(argument, name, size) == 0 && argument[size] == '=')
-            state.timeout_text = argument + size + 1;
-        else if (strcmp(argument, name) == 0)
-            state.timeout_text = i + 1 < *count ? arguments[++i] : "";
-        else
-            arguments[kept++] = argument;
-    }
-    *count = kept;
-    arguments[kept] = NULL;
-}
 
 /* What others would print is what rank 0 prints. */
 static void be_quiet(void)
@@ -98,7 +74,7 @@ void ranks_begin(int *count, char ***arguments)
         fprintf(stderr, "modelfile: %s\n", why);
         MPI_Abort(MPI_COMM_WORLD, 4);
     }
-    take_timeout(count, *arguments);
+    args_add_common(&timeout_option);
     if (ranks_follow())
         be_quiet();
 }
@@ -120,32 +96,14 @@ const char *ranks_library(void)
 
     if (!*text) {
         MPI_Get_library_version(text, &size);
-        text[strcspn(text, ",\n\t")] = 0;
+        text[strcspn(text, ",\n")] = 0; /* the rest is about its build */
+        for (char *tab = text; (tab = strchr(tab, '\t')) != NULL;)
+            *tab = ' ';
     }
     return text;
 }
 
 /* ---- options ---- */
-
-static bool set_timeout(struct run *run)
-{
-    const char *text = state.timeout_text;
-    char *end = NULL;
-    unsigned long seconds = TIMEOUT;
-
-    if (text) {
-        seconds = strtoul(text, &end, 10);
-        if (*text < '0' || *text > '9' || *end || seconds > 1000000) {
-            report_usage(run,
-                         "'--rank-timeout' takes 0 to 1000000 seconds, not "
-                         "'%.40s'",
-                         text);
-            return false;
-        }
-    }
-    state.timeout = (unsigned)seconds;
-    return true;
-}
 
 /* What one process has. */
 static const char *refused(const struct run *run)
@@ -180,8 +138,6 @@ bool ranks_check(struct run *run)
 {
     const char *option;
 
-    if (!set_timeout(run))
-        return false;
     /* mpirun may put a terminal of its own between rank 0 and a file. */
     if (run->options->colour == COLOUR_AUTO)
         run->options->colour = COLOUR_NEVER;
@@ -268,6 +224,15 @@ static bool meet(bool ready)
     return all_ready;
 }
 
+static unsigned timeout_of(const struct run *run)
+{
+    uint64_t seconds = run->options->rank_timeout;
+
+    return seconds == 0            ? TIMEOUT
+           : seconds < TIMEOUT_MAX ? (unsigned)seconds
+                                   : TIMEOUT_MAX;
+}
+
 static void abandon(void)
 {
     if (state.run && state.run->env)
@@ -287,7 +252,7 @@ bool ranks_join(struct run *run)
     }
     if (!run->command->shared || run->options->help)
         return !ranks_follow();
-    wire_watch(state.timeout);
+    wire_watch(timeout_of(run));
     state.joined = mf_env_join_ranks(run->env, &state.ranks) == MF_OK;
     if (!state.joined)
         report_failure(run, run->command->name);

@@ -462,9 +462,9 @@ static void leave_now(int signal)
     _Exit(exit_code);
 }
 
-/* Nobody tells a neighbour anything after all have come here.  All work is
+/* No rank tells its neighbour anything after all have come here.  All work is
  * done: some versions (MPICH 4.0.2 over UCX's TCP) may wait in MPI_Finalize for
- * ever, and nobody has to wait for that. */
+ * ever, and no rank has to wait for it. */
 void wire_finish(int code)
 {
     MPI_Request request;

@@ -244,7 +244,7 @@ void mf_crew_widen(struct mf_crew *crew)
     const struct mf_error before = crew->env->error;
     size_t now = memory_of(crew->room, crew->buffer_size), more;
 
-    /* Those of all ranks have one size. */
+    /* All ranks have buffers of one size. */
     if (crew->env->ranks || !mf_chunk_fitted(&crew->pages))
         return;
     more = memory_of(crew->room, crew->pages.now * MF_PAGE) - now;

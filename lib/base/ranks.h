@@ -7,8 +7,8 @@
  * program: after tasks that were shared (parallel.h), where rank 0 has created
  * a file, before it gets its name, at the end.  Each meeting has a number and a
  * kind.  A process that has failed comes to the last one early; the others see
- * that instead of what they expect, and its error becomes theirs.  So nobody
- * waits for a process that will not come.
+ * that instead of what they expect, and its error becomes theirs.  So none of
+ * them waits for a process that will not come.
  *
  * Without ranks all of this does nothing.
  */
@@ -24,7 +24,9 @@ static inline bool mf_ranks_follow(const struct mf_env *env)
     return env->ranks && env->ranks->rank > 0;
 }
 
-/* ---- meetings: status is that of this process, returned without ranks ---- */
+/* ---- meetings ---- */
+
+/* status: what this process has done so far; without ranks it is returned. */
 
 /* All processes go on if all were well. */
 enum mf_status mf_ranks_agree(struct mf_env *env, enum mf_status status);

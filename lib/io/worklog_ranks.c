@@ -3,7 +3,7 @@
  * worklog_ranks.c - the work log of several processes
  *
  * Rank 0 alone keeps the log.  The others go on with a copy of what it has when
- * it is opened, and add records to it that nobody reads: so all take the same
+ * it is opened, and add records to it that are never read: so all take the same
  * way through the work.
  */
 #include <errno.h>

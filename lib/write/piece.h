@@ -125,7 +125,7 @@ enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
 /* ---- the importance weights of tensors that are being encoded ---- */
 
 /* One buffer for all tensors, one after the other, and from its start again:
- * where the next tensor's do not fit behind the last one's (mf_weights_fit),
+ * where the next tensor's do not fit after the last one's (mf_weights_fit),
  * pieces that use any of them must be done before they are loaded. */
 struct mf_weight_buffer {
     float *at;

@@ -10,8 +10,8 @@
  *   ones that are neighbours in both files become one piece: a million tensors
  *   of 32 bytes took 27 s as a piece each, and take 2 s.
  * - Pieces are collected and run up to PIECES at a time, fewer where memory is
- *   short.  Some things end a run early: importance weights for which there is
- *   no room beside those that wait, and a type with one scale for the whole
+ *   short.  Some things end a run early: importance weights that do not fit
+ *   into the room that is left, and a type with one scale for the whole
  *   tensor, which has to be read twice, once for its largest value.
  * - Where stopped work can go on, a run is a batch of work that a kill may
  *   lose, so it is small, and must end where a run of the work before ended.

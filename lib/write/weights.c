@@ -49,7 +49,7 @@ bool mf_weights_fit(const struct mf_weight_buffer *buffer, size_t count)
     return count <= buffer->room - (buffer->first + buffer->count);
 }
 
-/* Behind the last ones, or in place of all. */
+/* After the last ones, or in place of all. */
 static enum mf_status make_room(struct mf_weight_buffer *buffer,
                                 struct mf_crew *crew, size_t count)
 {

@@ -264,7 +264,7 @@ random_kills() {
     done
 }
 
-# What MPI does by itself is not ours to look at: that of MPICH has no errors.
+# MPICH's own code has no errors there; OpenMPI's has.
 looked_at() {
     rm -rf out
     mkdir out
