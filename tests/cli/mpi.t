@@ -76,10 +76,13 @@ same() {
     done
 }
 
-# says COMMAND...: prints the same, with the same exit code.
+# says CODE COMMAND...: prints the same, with that exit code.
 says() {
-    "$modelfile" "$@" >one.said 2>one.error
-    code=$?
+    code=$1
+    shift
+    found=0
+    "$modelfile" "$@" >one.said 2>one.error || found=$?
+    [ "$found" -eq "$code" ] || { cat one.error; return 1; }
     for count in $ranks; do
         mpi "$count" "$@" >out.said 2>out.error
         found=$?
@@ -112,7 +115,10 @@ models() {
     "$modelfile" quantize big.gguf big-q4.gguf Q4_0 -q
     "$modelfile" quantize big.gguf other.gguf Q4_1 -q
     "$modelfile" convert big.gguf big.apr -q
-} >/dev/null
+    cp big.gguf copy.gguf
+    cp big-q4.gguf damaged.gguf
+    printf '~' | dd of=damaged.gguf bs=1 seek=3000000 conv=notrunc
+} >/dev/null 2>&1
 
 bytes() {
     big=big.gguf
@@ -139,25 +145,28 @@ bytes() {
 }
 
 answers() {
-    says_nothing=--quiet
-    check "$mpi: hash" says hash big.gguf $says_nothing
-    for kind in crc32 sha256 md5; do
-        check "$mpi: hash, $kind" says hash big.gguf --algorithm $kind \
-            $says_nothing
+    for kind in crc32 xxh3 sha256; do
+        check "$mpi: hash, $kind" says 0 hash big.gguf --algo $kind --quiet
     done
-    check "$mpi: hash of tensors" says hash big.gguf --tensors $says_nothing
-    check "$mpi: validate" says validate --data big.gguf $says_nothing
-    check "$mpi: findings, as JSON" says validate --data --json \
+    check "$mpi: as llama-gguf-hash" says 0 hash big.gguf --quiet \
+        --format llama-gguf-hash
+    check "$mpi: equal tensors" says 0 hash big.gguf copy.gguf --duplicates -q
+    check "$mpi: validate" says 0 validate --data big.gguf --quiet
+    check "$mpi: findings, as JSON" says 1 validate --data --json \
         "$fixtures/bad-data-nan.gguf"
-    check "$mpi: stats" says tensors stats big.gguf --json
-    check "$mpi: diff" says diff big.gguf other.gguf --values $says_nothing
-    check "$mpi: verify" says verify big-q4.gguf big.gguf $says_nothing
-    check "$mpi: info" says info big.gguf $says_nothing
-    check "$mpi: an error" says quantize "$fixtures/bad-data-nan.gguf" \
-        no.gguf Q8_0 $says_nothing
-    check "$mpi: another" says quantize missing.gguf no.gguf Q8_0
-    check "$mpi: wrong usage" says quantize big.gguf
-    check "$mpi: an output that exists" says quantize big.gguf other.gguf Q8_0
+    check "$mpi: stats" says 0 tensors stats big.gguf --json
+    check "$mpi: histograms" says 0 tensors stats big.gguf --json --histogram
+    check "$mpi: diff" says 1 diff big.gguf other.gguf --values --quiet
+    check "$mpi: no difference" says 0 diff big.gguf copy.gguf --values --quiet
+    check "$mpi: verify" says 0 verify big-q4.gguf --from big.gguf --quiet
+    check "$mpi: of a damaged model" says 1 verify damaged.gguf \
+        --from big.gguf --json
+    check "$mpi: info" says 0 info big.gguf --quiet
+    check "$mpi: an error" says 3 quantize "$fixtures/bad-data-nan.gguf" \
+        no.gguf Q8_0 --quiet
+    check "$mpi: another" says 3 quantize missing.gguf no.gguf Q8_0
+    check "$mpi: wrong usage" says 2 quantize big.gguf
+    check "$mpi: an output that exists" says 4 quantize big.gguf other.gguf Q8_0
 }
 
 # ---- what goes wrong ----

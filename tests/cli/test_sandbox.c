@@ -194,6 +194,34 @@ static void test_call_table(void **state)
     }
 }
 
+/* A rank of MPI connects to others, and can do nothing else that is refused. */
+static void be_a_rank(struct sandbox *sandbox)
+{
+    sandbox_begin_ranks(sandbox, NULL);
+}
+
+static void test_ranks(void **state)
+{
+    static const int number[] = {
+#define CALL(number) number,
+#define NETWORK(number)
+#define SERVER(number)
+#include "cli/sandbox_calls.def"
+#undef CALL
+#undef NETWORK
+#undef SERVER
+    };
+
+    (void)state;
+    need_seccomp();
+    assert_int_equal(in_child(be_a_rank, open_socket), 0);
+    assert_int_equal(in_child(be_a_rank, open_local_socket), 0);
+    for (size_t i = 0; i < COUNT(number); i++) {
+        numbered = number[i];
+        assert_int_equal(in_child(be_a_rank, call_number), EPERM);
+    }
+}
+
 static void test_terminal(void **state)
 {
     (void)state;
@@ -276,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_call_table),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_still_there),
     };
