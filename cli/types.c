@@ -88,6 +88,11 @@ bool types_check_list(struct run *run, const char *option, const char *list)
     return true;
 }
 
+bool types_check_errors(struct run *run, const char *list)
+{
+    return strcmp(list, "all") == 0 || types_check_list(run, "--errors", list);
+}
+
 bool types_is_near(const char *word)
 {
     struct each_type each = { 0 };

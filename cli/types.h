@@ -16,6 +16,9 @@ bool types_check_tensor(struct run *run, const char *option, const char *name);
 /* The same for names with commas between them. */
 bool types_check_list(struct run *run, const char *option, const char *list);
 
+/* The same for what --errors gets: "all" as well. */
+bool types_check_errors(struct run *run, const char *list);
+
 /* Whether that is a type that tensors can be quantized to. */
 bool types_is_tensor(const char *name);
 

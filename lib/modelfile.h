@@ -2484,6 +2484,9 @@ struct mf_report_options {
      * JSON that it printed; NULL: none. */
     const char *recorded;
     uint64_t limit; /* of memory, that the page begins with; 0: none */
+    /* Measure the error of each tensor in these types, names with commas
+     * between them or "all", with the imatrix if there is one; NULL: none. */
+    const char *errors;
 };
 
 /* Writes a page in HTML about models: what is in them, what is wrong with them,

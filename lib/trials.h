@@ -43,7 +43,12 @@ struct mf_type_errors {
     uint64_t fixed;                 /* bytes of the file that no type changes */
     uint64_t alignment;             /* of each tensor in the file */
     uint64_t elements, other_bytes; /* of all tensors; of those not listed */
+    size_t others;              /* those that quantizing leaves as they are */
+    const struct mf_str *other; /* their names */
 };
+
+/* The error as a part of the numbers: the root of both sums' quotient. */
+double mf_relative_error(const struct mf_tensor_errors *tensor, size_t type);
 
 /* Encodes rows of every tensor, as mf_model_quantize with these options would,
  * in every type that llama.cpp loads, decodes them, and sums up the errors.

@@ -14,12 +14,13 @@
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/room.h"
+#include "cli/types.h"
 
 /* More columns would not fit. */
 #define MODELS_MAX 16
 
 static struct {
-    const char *output, *imatrix, *recorded;
+    const char *output, *imatrix, *errors, *recorded;
     uint64_t limit;
     bool data, no_compare, paths;
 } options;
@@ -31,6 +32,9 @@ static const struct option table[] = {
                 "read all tensor data: findings about it, and histograms"),
     OPTION_TEXT("--imatrix", "FILE", options.imatrix,
                 "what an importance matrix covers"),
+    OPTION_TEXT("--errors", "TYPE,...", options.errors,
+                "bytes and error of each tensor in these types (all: in all), "
+                "with --imatrix if it is given"),
     OPTION_TEXT("--run", "PATH", options.recorded,
                 "how a run went: a folder of --record, a file of --dhat, or "
                 "what a command printed with --json"),
@@ -123,6 +127,7 @@ static void show(struct run *run, struct mf_model **models, size_t count,
         .imatrix = options.imatrix,
         .recorded = options.recorded,
         .limit = options.limit,
+        .errors = options.errors,
     };
     enum mf_status status = run->options->json
                                 ? show_json(run, models, count, &how)
@@ -155,6 +160,8 @@ static bool options_fit(struct run *run)
         report_usage(run, "'--run' requires the name of a file or folder");
     else if (options.imatrix && !*options.imatrix)
         report_usage(run, "'--imatrix' requires the name of a file");
+    else if (options.errors && !types_check_errors(run, options.errors))
+        return false;
     else if (!run->options->json && !options.output &&
              !has_name(run->operand[0]))
         report_usage(run, "'%s' gives the page no name: use '--output'",
@@ -214,7 +221,7 @@ const struct command command_report = {
              "what a model is and what is wrong with it, its tensors as a "
              "table and as a map of bytes, its metadata, chat template and "
              "tokenizer, and the memory that it takes. Only the header is "
-             "read, unless --data is given.\n\n"
+             "read, unless --data or --errors is given.\n\n"
              "Of several models the first one is compared with each of the "
              "others: keys that differ, and how far the numbers of each "
              "tensor are apart. If one of the two is quantized and the other "
@@ -226,6 +233,7 @@ const struct command command_report = {
              "docs/report.md describes.\n",
     .examples = "modelfile report model.gguf\n"
                 "modelfile report model.gguf -o page.html --data --fit 16G\n"
+                "modelfile report model-f16.gguf --errors q4_k,q6_k\n"
                 "modelfile report model-f16.gguf model-q4_k_m.gguf\n"
                 "modelfile report model.gguf --run rec   how a run went\n"
                 "modelfile report --json model.gguf\n",

@@ -38,15 +38,44 @@ static bool is_at(const char *list, const char *name)
     return *list == ',' || *list == 0;
 }
 
+/* The next name of the list; at is moved past it. */
+static struct mf_str next_name(const char **at)
+{
+    const char *begin = *at + (**at == ',');
+    struct mf_str name = { begin, strcspn(begin, ",") };
+
+    *at = begin + name.size;
+    return name;
+}
+
 /* NULL has every name. */
 static bool is_listed(const char *list, const char *name)
 {
-    for (const char *at = list; at && *at; at += strcspn(at, ",")) {
-        at += *at == ',';
-        if (is_at(at, name))
+    for (const char *at = list; at && *at;)
+        if (is_at(next_name(&at).at, name))
             return true;
-    }
     return !list;
+}
+
+/* A type that would be left out of the answer is refused. */
+static enum mf_status check_listed(struct mf_type_work *work)
+{
+    const struct mf_type_errors *errors = &work->errors;
+
+    for (const char *at = work->what.types; at && *at;) {
+        struct mf_str name = next_name(&at);
+        size_t i = 0;
+
+        while (i < errors->types && !is_at(name.at, errors->type_name[i]))
+            i++;
+        if (i == errors->types)
+            return mf_fail(work->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                           "no errors can be measured in type '%s': %s",
+                           mf_quote(name).text,
+                           "llama.cpp loads no such type, or nothing here "
+                           "encodes it");
+    }
+    return MF_OK;
 }
 
 static enum mf_status list_types(struct mf_type_work *work,
@@ -69,7 +98,7 @@ static enum mf_status list_types(struct mf_type_work *work,
             return work->env->error.status;
         errors->type_name[errors->types++] = mf_types[i].name;
     }
-    return MF_OK;
+    return check_listed(work);
 }
 
 _Static_assert(MF_TYPE_COUNT <= MF_TYPES_MAX && MF_MIX_MAX <= MF_TYPES_MAX,
@@ -206,13 +235,16 @@ static enum mf_status list_tensors(struct mf_type_work *work,
 {
     struct mf_type_errors *errors = &work->errors;
     size_t count = draft->tensor_count;
+    struct mf_str *other;
 
     errors->tensor =
         mf_arena_take(&work->arena, count * sizeof(*errors->tensor) + 1);
     work->tensor =
         mf_arena_take(&work->arena, count * sizeof(*work->tensor) + 1);
-    if (!errors->tensor || !work->tensor)
+    other = mf_arena_take(&work->arena, count * sizeof(*other) + 1);
+    if (!errors->tensor || !work->tensor || !other)
         return work->env->error.status;
+    errors->other = other;
     errors->alignment = draft->alignment;
     errors->fixed = draft->data_offset;
     for (size_t i = 0; i < count; i++) {
@@ -229,6 +261,7 @@ static enum mf_status list_tensors(struct mf_type_work *work,
         mf_align_up(tensor->size, draft->alignment, &padded);
         errors->fixed += padded;
         errors->other_bytes += tensor->size;
+        other[errors->others++] = tensor->name;
     }
     return MF_OK;
 }
@@ -325,6 +358,13 @@ void mf_type_errors_free(struct mf_type_errors *errors)
 {
     if (errors)
         release((struct mf_type_work *)errors); /* its first member */
+}
+
+double mf_relative_error(const struct mf_tensor_errors *tensor, size_t type)
+{
+    double error = tensor->type[type].error;
+
+    return error > 0 && tensor->squares > 0 ? sqrt(error / tensor->squares) : 0;
 }
 
 enum mf_status mf_pattern_find(const struct mf_type_errors *errors,

@@ -28,6 +28,13 @@ bool mf_report_can_go_on(enum mf_status status)
            status == MF_ERR_FORMAT;
 }
 
+bool mf_report_can_go_on_after(const struct mf_error *error)
+{
+    return mf_report_can_go_on(error->status) ||
+           strcmp(error->rule, "IMATRIX-MISMATCH") == 0 ||
+           strcmp(error->rule, "SHARD-STRAY") == 0;
+}
+
 /* How much of the message is the name of a file of the model, as
  * mf_file_add_context writes it. */
 static size_t name_size(const struct mf_model *model, const char *message)
@@ -47,9 +54,11 @@ static size_t name_size(const struct mf_model *model, const char *message)
 void mf_report_reason(struct mf_json_out *json, const char *key,
                       const char *message, const struct mf_report_both *both)
 {
+    bool one = !both->b;
     size_t of_a = both->paths ? 0 : name_size(both->a, message);
-    size_t of_b = both->paths || of_a ? 0 : name_size(both->b, message);
-    const char *which = of_a   ? "the first model: "
+    size_t of_b = both->paths || of_a || one ? 0 : name_size(both->b, message);
+    const char *which = one    ? ""
+                        : of_a ? "the first model: "
                         : of_b ? "the other model: "
                                : "";
 

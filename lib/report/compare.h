@@ -11,7 +11,12 @@
  * on. */
 bool mf_report_can_go_on(enum mf_status status);
 
-/* The two models of a pair, and whether the document names files. */
+/* Also where an importance matrix is of another model, as the section about it
+ * shows, and where a shard's others cannot be found. */
+bool mf_report_can_go_on_after(const struct mf_error *error);
+
+/* The two models of a pair, and whether the document names files.  Of one model
+ * alone b is NULL. */
 struct mf_report_both {
     const struct mf_model *a, *b;
     bool paths;

@@ -45,13 +45,6 @@ static void sum_put(struct mf_json_out *json,
         mf_put_number(json, "chunks", sum->chunks);
 }
 
-/* Whether the model has tensors that a matrix can be for. */
-static bool has_tensors(const struct mf_model *model)
-{
-    return model->info.has_tensors && !mf_model_is_imatrix(model) &&
-           !mf_model_table(model, &(struct mf_table_info){ 0 });
-}
-
 enum mf_status mf_report_imatrix(struct mf_model *model,
                                  const struct mf_report_options *options,
                                  struct mf_json_out *json)
@@ -59,7 +52,7 @@ enum mf_status mf_report_imatrix(struct mf_model *model,
     struct mf_imatrix_coverage sum = { 0 };
     enum mf_status status;
 
-    if (!options || !options->imatrix || !has_tensors(model))
+    if (!options || !options->imatrix || !mf_report_has_weights(model))
         return MF_OK;
     mf_json_key(json, "imatrix");
     mf_json_begin(json, '{');

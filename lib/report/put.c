@@ -21,6 +21,12 @@ struct mf_env *mf_report_env(const struct mf_model *model)
     return model->env;
 }
 
+bool mf_report_has_weights(const struct mf_model *model)
+{
+    return model->info.has_tensors && !mf_model_is_imatrix(model) &&
+           !mf_model_table(model, &(struct mf_table_info){ 0 });
+}
+
 void mf_report_number(struct mf_json_out *json, uint64_t number)
 {
     char digits[24];

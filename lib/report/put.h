@@ -9,6 +9,10 @@
 
 struct mf_env *mf_report_env(const struct mf_model *model);
 
+/* Whether the model has tensors that are weights: an importance matrix and a
+ * table have none. */
+bool mf_report_has_weights(const struct mf_model *model);
+
 void mf_put_number(struct mf_json_out *json, const char *key, uint64_t number);
 void mf_put_bool(struct mf_json_out *json, const char *key, bool value);
 void mf_put_string(struct mf_json_out *json, const char *key, const char *text);

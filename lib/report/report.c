@@ -14,7 +14,7 @@ static enum mf_status model_put(struct mf_model *model,
     static mf_report_section *const sections[] = {
         mf_report_head,     mf_report_verdict,   mf_report_tensors,
         mf_report_metadata, mf_report_tokenizer, mf_report_plan,
-        mf_report_data,     mf_report_imatrix,
+        mf_report_data,     mf_report_imatrix,   mf_report_type_errors,
     };
     enum mf_status status = MF_OK;
     struct mf_shard shard;

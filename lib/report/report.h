@@ -26,7 +26,7 @@ mf_report_section mf_report_head, mf_report_verdict, mf_report_tensors,
     mf_report_metadata, mf_report_tokenizer, mf_report_plan;
 
 /* On request. */
-mf_report_section mf_report_data, mf_report_imatrix;
+mf_report_section mf_report_data, mf_report_imatrix, mf_report_type_errors;
 
 /* One of "compare": a pair of models, as an element of an array.  a and b are
  * their places among the models of the report. */

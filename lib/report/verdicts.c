@@ -77,14 +77,6 @@ static void counts_put(struct mf_json_out *json,
     mf_json_end(json, '}');
 }
 
-/* An importance matrix of another model is a reason as well: what it covers is
- * in the section about it. */
-static bool can_go_on(const struct mf_error *error)
-{
-    return mf_report_can_go_on(error->status) ||
-           strcmp(error->rule, "IMATRIX-MISMATCH") == 0;
-}
-
 static enum mf_status verify(struct mf_model *model, struct mf_model *source,
                              const char *imatrix,
                              const struct mf_report_both *both,
@@ -103,7 +95,7 @@ static enum mf_status verify(struct mf_model *model, struct mf_model *source,
     mf_json_end(json, ']');
     if (status == MF_OK)
         counts_put(json, &result);
-    if (status == MF_OK || !can_go_on(&model->env->error))
+    if (status == MF_OK || !mf_report_can_go_on_after(&model->env->error))
         return status;
     mf_report_reason(json, "reason", model->env->error.message, both);
     mf_clear_error(model->env);

@@ -216,6 +216,103 @@ check "another file than a matrix is an error" \
 check "a model without tensors does not fail" \
     ends 0 report --json "$fixtures/good-table.parquet" --imatrix "$matrix"
 
+# ---- errors of types ----
+
+# What tensors stats --errors says, and each tensor once: measured or not.
+cat >errors.py <<'END'
+from common import *
+
+model, types, *matrix = sys.argv[1:]
+part = report(model, "--errors", types, *matrix)["models"][0]["type_errors"]
+said = run("tensors", "stats", model, "--errors", types, *matrix)
+listed = [one["name"] for one in run("tensors", model)["files"][0]["tensors"]]
+for found, one in zip(part["tensors"], said["files"][0]["tensors"], strict=True):
+    for key in "name", "type", "elements", "rows", "measured_rows", "errors":
+        same(found[key], one[key], found)
+    same(set(found["errors"]) - set(part["types"]), set())
+    same(found.get("weighted", False), bool(matrix) and found["name"] in covered(
+        matrix[1], model), found)
+if types != "all":
+    same(sorted(part["types"]), sorted(types.split(",")))
+everything = part["tensors"] + part["others"]
+if "--renamed" not in os.environ.get("MODE", ""):
+    same(sorted(one["name"] for one in everything), sorted(listed))
+    for one in everything:
+        same(listed[one["tensor"]], one["name"])
+assert part["tensors"] and part["others"], part
+END
+cat >>common.py <<'END'
+
+def covered(matrix, model):
+    return {one["name"] for one in
+            run("imatrix", "coverage", matrix, model)["files"][0]["tensors"]
+            if one["cover"] == "all"}
+END
+check "errors of types are what tensors stats says" \
+    python3 errors.py "$wide" q4_k,q8_0,iq2_xs
+check "with a matrix" python3 errors.py "$wide" q4_k,iq2_xs --imatrix "$matrix"
+check "in all types" python3 errors.py "$wide" all
+check "of a quantized model" \
+    python3 errors.py "$fixtures/llama/llama-wide-Q4_K_M.gguf" q6_k,q4_k
+check "of shards" python3 errors.py "$fixtures/good-split-00001-of-00003.gguf" q8_0
+check "of a folder, under the names of the file that it would be" \
+    env MODE=--renamed python3 errors.py "$fixtures/good-hf-llama" q8_0
+differ() { # the matrix counts
+    "$modelfile" report --json -q "$wide" --errors q4_k >plain &&
+        "$modelfile" report --json -q "$wide" --errors q4_k --imatrix "$matrix" \
+            >with && grep -o '"type_errors.*' plain >plain.part &&
+        grep -o '"type_errors.*' with >with.part && ! cmp -s plain.part with.part
+}
+check "a matrix changes them" differ
+many_threads() {
+    for threads in 1 2 7; do
+        "$modelfile" report -q "$wide" --errors q4_k,q8_0 --threads $threads \
+            --force -o page.html && { [ -f first.html ] || cp page.html first.html; } &&
+            cmp page.html first.html || return
+    done
+}
+check "the same page for any number of threads" many_threads
+# left REASON FILE [OPTION...]: nothing is measured, and the document says why.
+left() {
+    left_reason=$1
+    shift
+    "$modelfile" report --json -q --errors q4_k "$@" >document || return
+    python3 - "$left_reason" <<'END'
+import json, sys
+part = json.load(open("document"))["report"]["models"][0]["type_errors"]
+assert list(part) == ["reason"] and sys.argv[1] in part["reason"], part
+END
+}
+check "a damaged model has a reason" left "error" "$fixtures/bad-offset-past-end.gguf"
+check "which names no file" sh -c '! sed "s/.*\"report\"://" document | grep -q bad-offset'
+check "so has one of which a shard is here" left "only shard 2 of 3" \
+    "$fixtures/bad-split-foreign-00002-of-00002.gguf"
+check "and one that GGUF cannot carry" left "cannot carry" "$fixtures/good-dtypes.apr"
+check "or with a matrix of another model" left "matrix" "$wide" \
+    --imatrix "$fixtures/good-imatrix.gguf"
+no_errors() {
+    for each; do
+        "$modelfile" report --json -q --errors q4_k "$each" >document || return
+        ! grep -q '"type_errors"' document || return
+    done
+}
+check "what has no weights has no errors" no_errors \
+    "$fixtures/good-imatrix.gguf" "$fixtures/good-table.parquet"
+check "nor has a report without the option" sh -c '
+    "$1" report --json -q "$2" >document && ! grep -q type_errors document' - \
+    "$modelfile" "$wide"
+check "a type that is not known is refused" expect 2 "q4_q" \
+    report "$wide" --errors q4_k,q4_q -o none.html
+check "a type that no file for llama.cpp has is refused" expect 3 "apr_q4" \
+    report "$wide" --errors q4_k,apr_q4 -o none.html
+check "by tensors stats, too" expect 3 "apr_q4" \
+    tensors stats "$wide" --errors q4_k,apr_q4
+check "and by quantize" expect 3 "apr_q4" quantize "$wide" none.gguf \
+    --target-bpw 5 --types q4_k,apr_q4
+check "no page is left" [ ! -e none.html ]
+check "a matrix without errors is refused by tensors stats" expect 2 "--errors" \
+    tensors stats "$wide" --imatrix "$matrix"
+
 # ---- two models ----
 
 cat >pair.py <<'END'

@@ -119,8 +119,12 @@ check "each refused: report" all_refused "" report --force --threads 1 \
 json=yes
 check "all from there on: report --json" all_refused + report --json --quiet \
     --threads 1 good-base.gguf
+check "all from there on: report --errors" all_refused + report --json --quiet \
+    --threads 1 f16.gguf --errors q4_0,iq4_nl
 if [ -z "${QUICK:-}" ]; then
     json=no
+    check "each refused: report --errors" all_refused "" report --force --quiet \
+        --threads 1 -o o.npy f16.gguf --errors q4_0,iq4_nl
     check "each refused: report of two" all_refused "" report --force --quiet \
         --data --threads 1 -o o.npy good-llama.gguf good-base.gguf
     json=yes

@@ -107,8 +107,10 @@ static void test_listed(void **unused)
     bool match[64];
 
     (void)unused;
-    assert_int_equal(measure(env, model, "Q8_0,q4_k,nonsense", false, &errors),
-                     MF_OK);
+    assert_int_equal(measure(env, model, "Q8_0,apr_q4,q4_k", false, &errors),
+                     MF_ERR_ARGUMENT);
+    assert_non_null(strstr(mf_env_error(env)->message, "'apr_q4'"));
+    assert_int_equal(measure(env, model, "Q8_0,q4_k", false, &errors), MF_OK);
     assert_int_equal(errors->types, 2);
     assert_string_equal(errors->type_name[0], "q8_0");
     assert_string_equal(errors->type_name[1], "q4_k");

@@ -169,6 +169,68 @@ tests["keys lead from the map to the tensors and their details"] = async () => {
     await close();
 };
 
+tests["errors of types are a map, with what was not measured"] = async () => {
+    const { page, wrong, close } = await opened("full");
+    const { types, tensors, others } = SAMPLES.full().models[0].type_errors;
+    const at = (type) => page.locator(`#type-errors details:nth-of-type(${types.indexOf(type) + 1})`);
+    const cellsOf = (type) => at(type).locator("rect.cell").evaluateAll((all) => all.map((cell) => ({
+        name: cell.getAttribute("aria-label"), fill: cell.getAttribute("class"),
+        x: Number(cell.getAttribute("x")), y: Number(cell.getAttribute("y")) })));
+    const relative = (type) => tensors.map((each) => each.errors[type]?.relative_error).filter(Boolean);
+    const all = types.flatMap(relative), least = Math.min(...all), most = Math.max(...all);
+
+    await openAll(page);
+    for (const type of types) {
+        const cells = await cellsOf(type), places = new Set(cells.map(({ x, y }) => `${x} ${y}`));
+        const found = new Map(cells.map((cell) => [cell.name.split(/[,:] /)[0], cell]));
+
+        assert.equal(cells.length, tensors.length + others.length);
+        assert.equal(places.size, cells.length, "two cells in one place");
+        for (const { name, errors } of tensors) {
+            const cell = found.get(name);
+
+            if (!errors[type]) {
+                assert.match(cell.name, new RegExp(`not measured, cannot be ${type}$`));
+                assert.match(cell.fill, /unmeasured/);
+                continue;
+            }
+            assert.doesNotMatch(cell.fill, /unmeasured/);
+            if (errors[type].relative_error === most) assert.match(cell.fill, / s6$/);
+            if (errors[type].relative_error === least) assert.match(cell.fill, / s0$/);
+        }
+        for (const { name } of others) {
+            assert.match(found.get(name).name, /not measured, not quantized$/);
+            assert.match(found.get(name).fill, /unmeasured/);
+        }
+        const [a, b, c] = ["blk.0.attn_q.weight", "blk.31.attn_q.weight", "blk.31.attn_v.weight"]
+            .map((name) => found.get(name));
+
+        assert.ok(a.x === b.x && a.y < b.y && b.y === c.y && b.x !== c.x);
+    }
+    const [cell, paper] = await page.evaluate(() => [document.querySelector("#type-errors .cell.unmeasured"),
+        document.querySelector("#type-errors .cell.s3")].map((each) => {
+        const { fill, strokeDasharray } = getComputedStyle(each);
+
+        return { fill, dashed: strokeDasharray !== "none" };
+    }));
+
+    assert.ok(cell.dashed && !paper.dashed && cell.fill !== paper.fill);
+    assert.match(await page.innerText("#type-errors"), /Not quantized\s+65/);
+    await at("q6_k").locator("[role=listbox]").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.textContent(".detail h3"), "output_norm.weight");
+    await page.evaluate(() => {
+        const report = JSON.parse(document.getElementById("document").textContent);
+
+        report.models[0].type_errors = { reason: "the model is <b>odd</b>" };
+        modelfilePage.show(report);
+    });
+    assert.match(await page.innerText("#type-errors"), /not measured: the model is <b>odd<\/b>/);
+    assert.deepEqual(wrong, []);
+    await close();
+};
+
 tests["the limit of the memory plan moves"] = async () => {
     const { page, wrong, close } = await opened("full");
     const plan = SAMPLES.full().models[0].plan;

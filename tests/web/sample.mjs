@@ -183,6 +183,22 @@ const matrixOf = (tensors) => ({ tensors: 225, of: { all: 224, none: 1 }, expert
         .filter((each) => !each.name.includes("norm")).map((each, at) => ({ ...each,
             cover: at === 3 ? "none" : "all", columns: 4096, experts: 1, used: 1, least: 10, most: 12 })) });
 
+// As many types as open maps have, and one more; the norms are left as they are.
+function typeErrorsOf(tensors) {
+    const all = tensors.map((each, tensor) => ({ tensor, name: each.name }));
+    const types = [["q4_0", 0.07], ["q4_k", 0.06], ["q6_k", 0.02], ["q8_0", 0.005], ["iq4_xs", 0.06]];
+    const errorsOf = (each) => Object.fromEntries(types
+        .filter(([type]) => type !== "q6_k" || !each.name.includes("attn_v")).map(([type, most]) =>
+            [type, { bytes: 9437184, error: 12.5 * random(), relative_error: most * (0.5 + random()),
+                     standard_error: 0.25 * random() }]));
+
+    return { types: types.map(([type]) => type),
+             tensors: all.filter((each) => !each.name.includes("norm")).map((each) => ({ ...each,
+                 type: "f16", elements: 16777216, rows: 4096, measured_rows: 152, weighted: true,
+                 errors: errorsOf(each) })),
+             others: all.filter((each) => each.name.includes("norm")) };
+}
+
 function recorded() {
     const time = Array.from({ length: 120 }, (_, i) => i * 100000);
     const resident = time.map((_, i) => Math.round(4e6 + 6e7 * (1 - Math.exp(-i / 20)) + 4e6 * random()));
@@ -227,7 +243,7 @@ function full() {
     const table = { ...encodeTensors(tensors), flags: { 17: ["damaged"] } };
 
     return { report: 1, modelfile: "0.3.4", models: [modelOf(tensors, {}, { tensors: table,
-        data: dataOf(tensors), imatrix: matrixOf(tensors) })], recorded: recorded() };
+        data: dataOf(tensors), imatrix: matrixOf(tensors), type_errors: typeErrorsOf(tensors) })], recorded: recorded() };
 }
 
 function pair() {
@@ -347,7 +363,8 @@ export function small() {
     const tensors = llamaTensors(2), two = pair();
 
     return JSON.parse(JSON.stringify({ report: 1, modelfile: "0.3.4",
-        models: [modelOf(tensors, {}, { data: dataOf(tensors), imatrix: matrixOf(tensors) }),
+        models: [modelOf(tensors, {}, { data: dataOf(tensors), imatrix: matrixOf(tensors),
+                                        type_errors: typeErrorsOf(tensors) }),
                  modelOf(tensors, {})],
         compare: [{ ...two.compare[0], tensors: two.compare[0].tensors.slice(0, 9),
                     verify: { ...two.compare[0].verify, tensors: two.compare[0].verify.tensors.slice(0, 9) } }],
@@ -373,7 +390,7 @@ export function marked() {
             for (const inner of Object.keys(value)) value[inner] = mark(value[inner], [...path, inner]);
             return value;
         }
-        if (typeof value === "boolean" || /^(imatrix|verify).*name$/.test(path.join(".")) || (LINKS.has(key) && !COUNTS.has(path.join(".")))) return value;
+        if (typeof value === "boolean" || /^(imatrix|verify|type_errors).*name$|^type_errors.types/.test(path.join(".")) || (LINKS.has(key) && !COUNTS.has(path.join(".")))) return value;
         const now = typeof value === "number" || /^\d{17,}$/.test(value) ? 40000001 + 7 * marks.length
             : `mark${marks.length}.`;
 
@@ -407,6 +424,7 @@ export function marked() {
     pair.tensors.push({ name: "x", a: 3, what: ["only_a"], no_values: "x" });
     pair.verify.reason = "x";
     for (const [name, given] of [["head", head], ["tokenizer", tokenizer], ["plan", plan], ["imatrix", imatrix],
+                                 ["type_errors", model.type_errors],
                                  ["verdict", verdict.findings], ["recorded", recorded], ["unread", pair.unread],
                                  ["verify", pair.verify.tensors]])
         mark(given, [name]);
@@ -417,7 +435,7 @@ export function marked() {
 }
 
 const partial = () => ({ report: 1, models: [null, { head: 5, tensors: { names: [9, 5, "x"], count: 1e9 },
-    metadata: "x", plan: [], data: {}, imatrix: 3, verdict: [], tokenizer: "x" }], compare: [null, {}],
+    metadata: "x", plan: [], data: {}, imatrix: 3, type_errors: { types: [3, "x"], tensors: [null, { errors: 3 }], others: 7 }, verdict: [], tokenizer: "x" }], compare: [null, {}],
     recorded: [] });
 
 export const SAMPLES = { full, pair, large, hostile, partial, small };

@@ -5,6 +5,7 @@ const MODEL_SECTIONS = [
     { id: "map", title: "Map", member: "tensors", draw: drawMap },
     { id: "tensors", title: "Tensors", member: "tensors", draw: drawTable },
     { id: "numbers", title: "Numbers", member: "data", draw: drawNumbers },
+    { id: "type-errors", title: "Errors of types", member: "type_errors", draw: drawTypeErrors },
     { id: "imatrix", title: "Importance matrix", member: "imatrix", draw: drawMatrix },
     { id: "memory", title: "Memory", member: "plan", draw: drawMemory },
     { id: "tokenizer", title: "Tokenizer", member: "tokenizer", draw: drawTokenizer },

@@ -19,9 +19,12 @@
 
 bool errors_check(struct run *run, const struct errors_options *options)
 {
-    if (strcmp(options->types, "all") != 0 &&
-        !types_check_list(run, "--errors", options->types))
+    if (!types_check_errors(run, options->types))
         return false;
+    if (options->imatrix && !*options->imatrix) {
+        report_usage(run, "'--imatrix' requires the name of a file");
+        return false;
+    }
     if (options->plot && !*options->plot) {
         report_usage(run, "'--plot' needs the name of a file");
         return false;
@@ -52,7 +55,7 @@ static void show_text(struct run *run, const struct mf_type_errors *errors,
             continue;
         out_format(out, "  %-8s %17s %9.3g %% %12.6g", errors->type_name[t],
                    number_text(tensor->bytes[t]).at,
-                   100 * errors_relative(tensor, t), type->error);
+                   100 * mf_relative_error(tensor, t), type->error);
         if (type->variance > 0)
             out_format(out, " (standard error %.2g)", standard_error(type));
         out_text(out, "\n");
@@ -79,7 +82,7 @@ static void show_json(struct run *run, const struct mf_type_errors *errors,
         mf_json_begin(&run->json, '{');
         json_number(run, "bytes", tensor->bytes[t]);
         json_double(run, "error", type->error);
-        json_double(run, "relative_error", errors_relative(tensor, t));
+        json_double(run, "relative_error", mf_relative_error(tensor, t));
         json_double(run, "standard_error", standard_error(type));
         mf_json_end(&run->json, '}');
     }
@@ -133,7 +136,8 @@ void errors_show(struct run *run, struct mf_model *model,
                  const struct errors_options *given)
 {
     const struct mf_quantize_options options = { .size = sizeof(options),
-                                                 .allow_requantize = true };
+                                                 .allow_requantize = true,
+                                                 .imatrix = given->imatrix };
     const struct mf_convert_options how = { .size = sizeof(how),
                                             .format = "gguf",
                                             .lossy = true };

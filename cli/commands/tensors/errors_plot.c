@@ -63,13 +63,6 @@ struct map {
     int left, top, width, height;
 };
 
-double errors_relative(const struct mf_tensor_errors *tensor, size_t type)
-{
-    double error = tensor->type[type].error;
-
-    return error > 0 && tensor->squares > 0 ? sqrt(error / tensor->squares) : 0;
-}
-
 /* ---- rows and columns ---- */
 
 /* Digits at the beginning of the text, up to a dot or the end; 0: there are
@@ -216,7 +209,7 @@ static void find_range(struct map *map)
     map->high = -(double)INFINITY;
     for (size_t i = 0; i < map->errors->count; i++)
         for (size_t t = 0; t < map->errors->types; t++) {
-            double error = errors_relative(&map->errors->tensor[i], t);
+            double error = mf_relative_error(&map->errors->tensor[i], t);
 
             if (map->place[i].row == ROWS_MOST || !(error > 0) ||
                 !(error < (double)INFINITY))
@@ -327,7 +320,7 @@ static void put_cell(struct map *map, size_t tensor, size_t type)
     const struct mf_tensor_errors *errors = &map->errors->tensor[tensor];
     const struct place *place = &map->place[tensor];
     double error = errors->type[type].error;
-    double relative = errors_relative(errors, type);
+    double relative = mf_relative_error(errors, type);
 
     svg_format(&map->svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ",
                panel_x(map, type) + (int)place->column * CELL,

@@ -11,6 +11,7 @@
 #include "cli/decimal.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/measure/measure.h"
 #include "cli/missing.h"
 #include "cli/names.h"
 #include "cli/output.h"
@@ -29,6 +30,8 @@ static const struct option table[] = {
     OPTION_TEXT("--errors", "TYPE,...", options.errors.types,
                 "instead: bytes and squared error in these types, or in all, "
                 "of tensors that are quantized"),
+    OPTION_TEXT("--imatrix", "FILE", options.errors.imatrix,
+                "measure --errors with an importance matrix"),
     OPTION_TEXT("--plot", "FILE.svg", options.errors.plot,
                 "draw --errors: a row for each block, a panel for each type"),
     OPTION_FLAG("--tsv", options.tsv,
@@ -402,12 +405,15 @@ static bool check_operands(struct run *run)
 static void tensors_stats(struct run *run)
 {
     if (options.errors.types) {
+        run->imatrix = options.errors.imatrix;
+        record_content(options.errors.imatrix);
         if (check_errors(run))
             inputs_one(run, false, show_errors);
         return;
     }
-    if (options.errors.plot) {
-        report_usage(run, "'--plot' requires '--errors'");
+    if (options.errors.plot || options.errors.imatrix) {
+        report_usage(run, "'%s' requires '--errors'",
+                     options.errors.plot ? "--plot" : "--imatrix");
         return;
     }
     run->chooses_missing = true;
@@ -443,10 +449,11 @@ const struct command command_tensors_stats = {
              "With --errors, rows of each tensor that quantizing changes are "
              "encoded in each type, and compared: 4 % of the rows, and at "
              "least 32. The squared error is also given as a part of the "
-             "numbers, the root of its share of their squares. quantize "
-             "--target-size chooses types by that. --plot draws it: a row "
-             "for each block, a column for each kind of tensor, a panel for "
-             "each type.\n\n"
+             "numbers, the root of its share of their squares. With --imatrix "
+             "each squared difference counts as much as the matrix has for its "
+             "column. quantize --target-size chooses types by that. --plot "
+             "draws it: a row for each block, a column for each kind of "
+             "tensor, a panel for each type.\n\n"
              "Tensors without numbers, such as texts, and tensors whose "
              "data cannot be read are named on standard error; the exit "
              "code is then 3 unless --allow-missing is given.\n",

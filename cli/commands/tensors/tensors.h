@@ -52,8 +52,9 @@ void histograms_scale(struct run *run);
 /* ---- errors of `tensors stats` (errors.c) ---- */
 
 struct errors_options {
-    const char *types; /* a list, or "all"; NULL: no errors are asked for */
-    const char *plot;  /* a picture of them; may be NULL */
+    const char *types;   /* a list, or "all"; NULL: no errors are asked for */
+    const char *plot;    /* a picture of them; may be NULL */
+    const char *imatrix; /* to measure them with; may be NULL */
 };
 
 /* False after a report unless the types are known and the picture can be
@@ -65,9 +66,6 @@ void errors_show(struct run *run, struct mf_model *model,
                  const struct errors_options *options);
 
 /* ---- errors_plot.c ---- */
-
-/* The error as a part of the numbers: the root of both sums' quotient. */
-double errors_relative(const struct mf_tensor_errors *tensor, size_t type);
 
 /* Draws the errors of tensors whose names match; pattern NULL: of all.  False
  * after a report. */

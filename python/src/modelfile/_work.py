@@ -723,6 +723,7 @@ def _report(
     allow_missing: bool,
     compare: bool,
     imatrix: File | None,
+    errors: str | None,
     run: File | None,
     **options: Any,
 ) -> None:
@@ -736,6 +737,7 @@ def _report(
         _abi.mf_report_options,
         no_compare=not compare,
         imatrix=_paths(imatrix),
+        errors=word(errors),
         recorded=_paths(run),
         **options,
     )
@@ -755,6 +757,7 @@ def report(
     data: bool = False,
     compare: bool = True,
     imatrix: File | None = None,
+    errors: str | None = None,
     run: File | None = None,
     fit: Size | None = None,
     paths: bool = False,
@@ -768,9 +771,10 @@ def report(
 
     data: reads all tensor data, for findings about it and histograms.  compare:
     of several models, reads it to say how far they are apart.  imatrix: what it
-    covers.  run: a folder that --record of the command wrote, a heap profile, or
-    what it printed as JSON.  fit: the limit of memory that the page begins with.
-    paths: the page names the files.  replace: overwrites an existing file.
+    covers.  errors: measures each tensor in types such as "q4_k,q6_k" ("all": in
+    all), with imatrix if it is given.  run: a folder that --record of the command
+    wrote, a heap profile, or what it printed as JSON.  fit: the limit of memory
+    that the page begins with.  paths: the page names the files.  replace: overwrites an existing file.
 
     >>> import modelfile
     >>> modelfile.report("fixtures/good-llama.gguf", "page.html")
@@ -789,6 +793,7 @@ def report(
         allow_missing=allow_missing,
         compare=compare,
         imatrix=imatrix,
+        errors=errors,
         run=run,
         data=data,
         paths=paths,
@@ -803,6 +808,7 @@ def report_document(
     data: bool = False,
     compare: bool = True,
     imatrix: File | None = None,
+    errors: str | None = None,
     run: File | None = None,
     paths: bool = False,
     allow_missing: bool = False,
@@ -835,6 +841,7 @@ def report_document(
         allow_missing=allow_missing,
         compare=compare,
         imatrix=imatrix,
+        errors=errors,
         run=run,
         data=data,
         paths=paths,
