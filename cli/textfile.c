@@ -151,6 +151,23 @@ static bool keep_input(struct reading *reading)
     return false;
 }
 
+/* The room that is too much goes back; all of it, unless the file is there. */
+static bool give_back(struct reading *reading, bool done)
+{
+    struct textfile *file = &reading->file;
+    struct mf_env *env = reading->run->env;
+    char *text = NULL;
+
+    if (done)
+        text = mf_env_resize(env, file->text, reading->room, file->size + 1);
+    if (done && !text)
+        report_memory(reading->run, reading->path);
+    if (!text && reading->room > 0)
+        mf_env_resize(env, file->text, reading->room, 0);
+    file->text = text;
+    return text;
+}
+
 bool textfile_read(struct run *run, const char *path,
                    const struct textkind *kind, struct textfile *out)
 {
@@ -163,10 +180,7 @@ bool textfile_read(struct run *run, const char *path,
 
     if (reading.fd >= 0)
         close(reading.fd);
-    if (reading.room > 0)
-        file->text = mf_env_resize(run->env, file->text, reading.room,
-                                   done ? file->size + 1 : 0);
-    if (!done)
+    if (!give_back(&reading, done))
         return false;
     file->text[file->size] = 0;
     *out = *file;

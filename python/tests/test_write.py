@@ -98,6 +98,48 @@ class Converting(InFolder):
         with self.assertRaises(TypeError):
             modelfile.quantize(base, out)
 
+    @unittest.skipUnless(os.path.exists(PROGRAM), "the program is not built")
+    def test_effort(self):
+        base = self.base()
+        errors = []
+        for effort in (1, 2, 3, 4):
+            mine, theirs = self.path(f"m{effort}.gguf"), self.path(f"t{effort}.gguf")
+            result = modelfile.quantize(base, mine, "Q4_0", effort=effort, report=True)
+            self.by_program("quantize", base, theirs, "Q4_0", "--effort", str(effort))
+            self.assertEqual(content(mine), content(theirs), effort)
+            errors.append(result.types["q4_0"].rmse)
+            with modelfile.open(mine) as m:
+                found = m.metadata.get("modelfile.effort")
+                self.assertEqual(found, None if effort == 1 else effort)
+        self.assertEqual(sorted(errors, reverse=True), errors)
+        self.assertEqual(len(set(errors)), 4)
+        both = {"Q4_0": self.path("a.gguf"), "Q8_0": self.path("b.gguf")}
+        modelfile.quantize_many(base, both, effort=3)
+        self.assertEqual(content(both["Q4_0"]), content(self.path("m3.gguf")))
+        self.assertTrue(modelfile.verify(both["Q4_0"], base).follows)
+        with self.assertRaisesRegex(ValueError, "effort"):
+            modelfile.quantize(base, self.path("x.gguf"), "Q4_0", effort=5)
+        with self.assertRaises((TypeError, ValueError)):
+            modelfile.quantize(base, self.path("x.gguf"), "Q4_0", effort="3")
+        self.assertFalse(os.path.exists(self.path("x.gguf")))
+
+    def test_errors_of_types(self):
+        wide, matrix = fixture("llama/llama-wide.gguf"), fixture(
+            "llama/llama-wide.imatrix.dat"
+        )
+        found = []
+        for options in {}, {"imatrix": matrix}:
+            document = modelfile.report_document(wide, errors="q4_k,q8_0", **options)
+            part = document["models"][0]["type_errors"]
+            self.assertEqual(sorted(part["types"]), ["q4_k", "q8_0"])
+            self.assertEqual(len(part["tensors"]) + len(part["others"]), 17)
+            found.append(part["tensors"][0]["errors"])
+        self.assertNotEqual(*found)
+        with self.assertRaisesRegex(modelfile.ArgumentError, "apr_q4"):
+            modelfile.report_document(wide, errors="apr_q4")
+        document = modelfile.report_document(wide)
+        self.assertNotIn("type_errors", document["models"][0])
+
     def test_several_outputs(self):
         base = self.base()
         paths = {"Q8_0": self.path("a.gguf"), "Q4_0": self.path("b.gguf")}

@@ -27,6 +27,10 @@ export TMPDIR="$dir/tmp" STARVED_LOG="$dir/log"
 "$build/tests/filled" f16 1 "$dir/begin/f16.gguf" >/dev/null
 cp "$f/good-base.gguf" "$f/good-llama.gguf" "$f/good-base.apr" \
     "$f/good-base.safetensors" "$f"/good-split-0000*.gguf "$dir/begin"
+cp "$f/llama/llama-wide.gguf" "$dir/begin/wide.gguf"
+cp "$f/llama/llama-wide.imatrix.dat" "$dir/begin/wide.dat"
+echo attn_q=3 >"$dir/begin/factors"
+echo attn_q=q8_0 >"$dir/begin/recipe"
 for name in o.gguf o.apr o.safetensors o.npy o-00001-of-00002.gguf; do
     echo old >"$dir/begin/$name"
 done
@@ -89,7 +93,7 @@ all_refused() {
     cp "$dir/out" "$dir/good"
     kept=$live
     # Threads do not always ask in the same order, nor as often.
-    while [ $past -lt 2 ] && [ $wrong -lt 5 ] && [ $n -lt "${most:-400}" ]; do
+    while [ $past -lt 2 ] && [ $wrong -lt 5 ] && [ $n -lt "${most:-1000}" ]; do
         n=$((n + 1))
         restore
         run $n$after "$@"
@@ -98,7 +102,7 @@ all_refused() {
     done
     echo "$n requests"
     restore
-    [ $wrong = 0 ] && [ $n -gt 2 ]
+    [ $wrong = 0 ] && [ $n -gt 2 ] && { [ $past = 2 ] || [ $n = "${most:-}" ]; }
 }
 starve() {
     json=no
@@ -121,7 +125,20 @@ check "all from there on: report --json" all_refused + report --json --quiet \
     --threads 1 good-base.gguf
 check "all from there on: report --errors" all_refused + report --json --quiet \
     --threads 1 f16.gguf --errors q4_0,iq4_nl
+starve quantize --force --threads 1 --effort 3 f16.gguf o.gguf Q4_K_M
+starve quantize --force --threads 1 wide.gguf o.gguf --target-size 9k
 if [ -z "${QUICK:-}" ]; then
+    starve quantize --force --threads 2 --effort 3 wide.gguf o.gguf IQ4_XS \
+        --imatrix wide.dat
+    starve quantize --force --threads 2 --effort 3 wide.gguf o.gguf \
+        --target-size 14k --types q4_0,q6_k,q8_0 --imatrix wide.dat \
+        --tie attn_q --like Q4_0
+    starve quantize --force --threads 1 wide.gguf o.gguf --target-size 14k \
+        --types q4_0,q6_k,q8_0 --importance factors --min-type attn_v=q6_k \
+        --tensor-type attn_k=q8_0
+    starve quantize --dry-run --force --threads 1 wide.gguf o.gguf \
+        --target-bpw 6 --types q4_0,q6_k,q8_0
+    starve quantize --force --threads 1 wide.gguf o.gguf --recipe recipe
     json=no
     check "each refused: report --errors" all_refused "" report --force --quiet \
         --threads 1 -o o.npy f16.gguf --errors q4_0,iq4_nl
@@ -165,9 +182,10 @@ if [ -z "${QUICK:-}" ]; then
     echo '{{ tools }}' >"$dir/begin/hf/additional_chat_templates/tool.jinja"
     starve convert --names gguf --force --threads 1 hf o.gguf
     # Resident memory is other output each time.
-    json=yes
-    check "all from there on: bench" all_refused + bench --json --quiet \
+    json=yes most=400
+    check "the first 400, and all from there on: bench" all_refused + bench --json --quiet \
         --leak-check --rounds 8 --threads 1 good-llama.gguf
+    most=
     starve meta get "$f/good-template.gguf" tokenizer.chat_template
     starve meta list --full "$f/good-arrays.gguf"
     starve info --timings good-llama.gguf

@@ -51,7 +51,7 @@ static bool add_argument(struct run *run, char *text, struct patterns *patterns)
     struct mf_tensor_type *type;
 
     if (!make_room(run, patterns)) {
-        report_failure(run, NULL);
+        report_memory(run, run->operand[0]);
         return false;
     }
     type = &patterns->at[patterns->count++];
@@ -161,7 +161,7 @@ bool patterns_read(struct run *run, const struct text_list *types,
     out->tensors =
         mf_env_resize(run->env, NULL, 0, out->room * sizeof(*out->tensors));
     if (!out->tensors)
-        report_failure(run, NULL);
+        report_memory(run, run->operand[0]);
     return out->tensors != NULL;
 }
 

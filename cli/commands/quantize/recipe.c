@@ -75,31 +75,39 @@ static bool add_pattern(struct target *target, struct mf_str name)
     return done && buffer_add(target->run, text, "$", 2); /* with its NUL */
 }
 
-/* Grows the lists by one for each tensor. */
+/* A list of the new size; from NULL: a new one.  The old one stays where there
+ * is no memory. */
+static bool grow(struct run *run, void **list, size_t from, size_t to)
+{
+    void *moved = to > from ? mf_env_resize(run->env, *list, from, to) : *list;
+
+    if (moved)
+        *list = moved;
+    return moved;
+}
+
+/* Grows the lists by one for each tensor.  Both have one size. */
 static bool make_room(struct run *run, struct patterns *patterns, size_t more)
 {
-    size_t room = patterns->count + more;
-    void *at = mf_env_resize(run->env, patterns->at,
-                             patterns->room * sizeof(*patterns->at),
-                             room * sizeof(*patterns->at));
-    void *tensors;
+    size_t room = patterns->count + more, old = patterns->room;
+    void *at = patterns->at, *tensors = patterns->tensors;
+    bool done;
 
-    if (!at)
+    if (room < old)
+        room = old;
+    if (!grow(run, &at, old * sizeof(*patterns->at),
+              room * sizeof(*patterns->at)))
         return false;
+    done = grow(run, &tensors, tensors ? old * sizeof(*patterns->tensors) : 0,
+                room * sizeof(*patterns->tensors));
+    if (!done && room > old) /* a block that gets smaller always can */
+        at = mf_env_resize(run->env, at, room * sizeof(*patterns->at),
+                           old * sizeof(*patterns->at));
     patterns->at = at;
-    tensors = mf_env_resize(
-        run->env, patterns->tensors,
-        patterns->tensors ? patterns->room * sizeof(*patterns->tensors) : 0,
-        room * sizeof(*patterns->tensors));
-    if (!tensors) {
-        /* Both have one size. */
-        patterns->at = mf_env_resize(run->env, at, room * sizeof(*patterns->at),
-                                     patterns->room * sizeof(*patterns->at));
-        return false;
-    }
     patterns->tensors = tensors;
-    patterns->room = room;
-    return true;
+    if (done)
+        patterns->room = room;
+    return done;
 }
 
 static bool add_all(struct target *target, struct request *request)

@@ -290,6 +290,19 @@ static bool measure(struct target *target, struct mf_model *model,
     return false;
 }
 
+/* What is shown of other sizes is found before anything is written. */
+static bool solve_others(struct target *target)
+{
+    const struct options *options = target->run->options;
+
+    if (!options->json && !options->dry_run && !target->given->save_recipe)
+        return true;
+    if (target_solve_others(target))
+        return true;
+    report_failure(target->run, target->run->operand[0]);
+    return false;
+}
+
 bool target_choose(struct target *target, struct mf_model *model,
                    const char *path, struct request *request,
                    const struct mf_convert_options *how)
@@ -299,7 +312,7 @@ bool target_choose(struct target *target, struct mf_model *model,
         return false;
     fill_costs(target);
     return target_limit(target, model, request) && solve(target) &&
-           recipe_make(target, request);
+           solve_others(target) && recipe_make(target, request);
 }
 
 void target_release(struct target *target)

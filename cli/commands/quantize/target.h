@@ -10,6 +10,16 @@
 #include "cli/buffer.h"
 #include "cli/commands/quantize/quantize.h"
 
+#define TARGET_POINTS 12
+
+/* The least errors of other sizes: those of the mixes, where a choice has so
+ * few bytes, and some from the fewest bytes to the most. */
+struct target_least {
+    bool known[MF_TYPES_MAX];
+    double mix[MF_TYPES_MAX];
+    struct mf_chosen curve[TARGET_POINTS];
+};
+
 struct target {
     struct run *run;
     const struct quantize_options *given;
@@ -26,8 +36,9 @@ struct target {
     uint64_t limit; /* as it was asked: of the file, or of all tensors */
     uint64_t rest;  /* bytes of that which no type changes */
     struct mf_chosen chosen;
-    const char *base;   /* the mix */
-    struct buffer text; /* patterns of the choice, a NUL after each */
+    struct target_least least; /* if it is shown or saved */
+    const char *base;          /* the mix */
+    struct buffer text;        /* patterns of the choice, a NUL after each */
     struct textfile importance;
 };
 
@@ -54,6 +65,9 @@ void target_release(struct target *target);
 /* Chooses types for another number of bytes, of tensors that have several. */
 bool target_solve(const struct target *target, uint64_t limit, uint32_t *types,
                   struct mf_chosen *out);
+
+/* Finds the least errors of other sizes; false with an error of the env. */
+bool target_solve_others(struct target *target);
 
 /* The number of a type; errors->types: it is not one of them. */
 size_t target_type(const struct mf_type_errors *errors, const char *name);

@@ -16,14 +16,24 @@
 
 /* ---- patterns ---- */
 
+/* After mf_pattern_find: the pattern may be right.  True after a report. */
+static bool out_of_memory(struct target *target)
+{
+    if (mf_env_error(target->run->env)->status == MF_ERR_ARGUMENT)
+        return false;
+    report_failure(target->run, NULL);
+    return true;
+}
+
 /* Sets target->match; false after a report, also where nothing matches. */
 static bool find(struct target *target, const char *option, const char *pattern)
 {
     bool any = false;
 
     if (mf_pattern_find(target->errors, pattern, target->match) != MF_OK) {
-        report_usage(target->run, "'%s': %s", option,
-                     mf_env_error(target->run->env)->message);
+        if (!out_of_memory(target))
+            report_usage(target->run, "'%s': %s", option,
+                         mf_env_error(target->run->env)->message);
         return false;
     }
     for (size_t i = 0; i < target->errors->count; i++)
@@ -252,7 +262,9 @@ static bool weigh_line(struct target *target, char *text, size_t line,
     if (equals[1] < '0' || equals[1] > '9' || end[strspn(end, " \t\r")] ||
         !(factor > 0) || factor > 1e12)
         return bad_line(target, line, "the factor is not a number above 0");
-    return weigh(target, text, factor, weighed) ||
+    if (weigh(target, text, factor, weighed))
+        return true;
+    return !out_of_memory(target) &&
            bad_line(target, line, mf_env_error(target->run->env)->message);
 }
 

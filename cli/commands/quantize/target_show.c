@@ -46,33 +46,6 @@ bool target_mix_at(const struct target *target, size_t mix,
     return out->error < (double)INFINITY;
 }
 
-/* The least error with so many bytes; false where no choice has so few. */
-static bool least_at(const struct target *target, uint64_t bytes,
-                     struct mf_chosen *out)
-{
-    size_t size = target->errors->count * sizeof(uint32_t);
-    uint32_t *types = mf_env_resize(target->run->env, NULL, 0, size);
-    bool done = types && bytes >= target->rest &&
-                target_solve(target, bytes - target->rest, types, out);
-
-    if (types)
-        mf_env_resize(target->run->env, types, size, 0);
-    return done;
-}
-
-#define POINTS 12
-
-/* Number i of a curve from the fewest bytes to the most. */
-static bool point_at(const struct target *target, size_t i,
-                     struct mf_chosen *out)
-{
-    const struct mf_chosen *chosen = &target->chosen;
-    uint64_t step = (chosen->most - chosen->least) / (POINTS - 1);
-    uint64_t bytes = i == POINTS - 1 ? chosen->most : chosen->least + i * step;
-
-    return least_at(target, target->rest + bytes, out);
-}
-
 static double bits_of(const struct target *target, const uint32_t *types)
 {
     uint64_t bytes = target->errors->other_bytes;
@@ -121,7 +94,6 @@ static void show_mixes(const struct target *target)
 {
     struct out *out = &target->run->out;
     struct target_mix mix;
-    struct mf_chosen least;
 
     out_text(out, "\nmix                   bytes        error  least error of "
                   "that size\n");
@@ -130,9 +102,11 @@ static void show_mixes(const struct target *target)
             continue;
         out_format(out, "%-9s %17s %12.6g", target->errors->mix_name[i],
                    number_text(mix.bytes).at, mix.error);
-        if (least_at(target, mix.bytes, &least))
-            out_format(out, " %12.6g %6.1f %%", least.error,
-                       mix.error > 0 ? 100 * (least.error / mix.error - 1) : 0);
+        if (target->least.known[i])
+            out_format(out, " %12.6g %6.1f %%", target->least.mix[i],
+                       mix.error > 0
+                           ? 100 * (target->least.mix[i] / mix.error - 1)
+                           : 0);
         out_text(out, "\n");
     }
 }
@@ -140,13 +114,14 @@ static void show_mixes(const struct target *target)
 static void show_curve(const struct target *target)
 {
     struct out *out = &target->run->out;
-    struct mf_chosen point;
 
     out_text(out, "\n               bytes  least error\n");
-    for (size_t i = 0; i < POINTS; i++)
-        if (point_at(target, i, &point))
-            out_format(out, "%20s %12.6g\n",
-                       number_text(target->rest + point.bytes).at, point.error);
+    for (size_t i = 0; i < TARGET_POINTS; i++) {
+        const struct mf_chosen *point = &target->least.curve[i];
+
+        out_format(out, "%20s %12.6g\n",
+                   number_text(target->rest + point->bytes).at, point->error);
+    }
 }
 
 void target_show(const struct target *target)
@@ -203,7 +178,6 @@ static void put_point(struct mf_json_out *json, uint64_t bytes, double error)
 static void put_curves(const struct target *target, struct mf_json_out *json)
 {
     struct target_mix mix;
-    struct mf_chosen least;
 
     mf_json_key(json, "mixes");
     mf_json_begin(json, '[');
@@ -213,19 +187,20 @@ static void put_curves(const struct target *target, struct mf_json_out *json)
         mf_json_begin(json, '{');
         json_member_text(json, "name", target->errors->mix_name[i]);
         put_point(json, mix.bytes, mix.error);
-        if (least_at(target, mix.bytes, &least))
-            put_double(json, "least_error", least.error);
+        if (target->least.known[i])
+            put_double(json, "least_error", target->least.mix[i]);
         mf_json_end(json, '}');
     }
     mf_json_end(json, ']');
     mf_json_key(json, "curve");
     mf_json_begin(json, '[');
-    for (size_t i = 0; i < POINTS; i++)
-        if (point_at(target, i, &least)) {
-            mf_json_begin(json, '{');
-            put_point(json, target->rest + least.bytes, least.error);
-            mf_json_end(json, '}');
-        }
+    for (size_t i = 0; i < TARGET_POINTS; i++) {
+        const struct mf_chosen *point = &target->least.curve[i];
+
+        mf_json_begin(json, '{');
+        put_point(json, target->rest + point->bytes, point->error);
+        mf_json_end(json, '}');
+    }
     mf_json_end(json, ']');
 }
 
