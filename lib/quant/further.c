@@ -72,7 +72,7 @@ static struct errors compare(const float *row, const float *weights,
 
 /* Codes of a block, less the lowest. */
 static void find_codes(const struct mf_makeup *makeup, const float *row,
-                       float scale, float minimum, uint8_t *code)
+                       float scale, float minimum, uint8_t *restrict code)
 {
     mf_floats inverse = inverse_of(mf_lanes_all(scale));
 
@@ -215,6 +215,8 @@ void MF_FURTHER(const struct mf_codec *codec, const struct mf_makeup *makeup,
     if (!kept)
         work.depth =
             &(*makeup->depths)[weights != NULL][effort - MF_EFFORT_LEAST - 1];
+    if (!kept && !weights)
+        weigh_alike(&work);
     for (size_t left = columns / makeup->block_size; left > 0;
          left -= work.count) {
         work.count = left < most ? left : most;

@@ -59,7 +59,7 @@ static inline mf_floats nearest(enum mf_makeup_numbers numbers,
         return mf_lanes_look_up(mf_iq4_values, mf_iq4_code(y));
     y = mf_lanes_max(y, mf_lanes_all(makeup->low));
     y = mf_lanes_min(y, mf_lanes_all(makeup->high));
-    return mf_lanes_round(y) - MF_ROUND;
+    return mf_lanes_whole(y);
 }
 
 static inline mf_floats inverse_of(mf_floats scale)
@@ -104,11 +104,13 @@ add_sums(enum mf_makeup_numbers numbers, const struct mf_makeup *makeup,
          const struct chunk *chunk, const struct mf_row *scale,
          const struct mf_row *minimum, struct sums *out)
 {
-    struct sums sum = { 0 };
     mf_floats inverse[MF_SIDES];
+    mf_floats sum[MF_SIDES], squares[MF_SIDES], products[MF_SIDES];
 
-    for (int s = 0; s < MF_SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++) {
         inverse[s] = inverse_of(scale->side[s]);
+        sum[s] = squares[s] = products[s] = mf_lanes_all(0.0f);
+    }
     for (size_t i = 0; i < makeup->block_size; i++)
         for (int s = 0; s < MF_SIDES; s++) {
             mf_floats x = chunk->x[i].side[s], y = x, l, wl;
@@ -118,11 +120,15 @@ add_sums(enum mf_makeup_numbers numbers, const struct mf_makeup *makeup,
             l = nearest(numbers, makeup, y * inverse[s]);
             wl = chunk->weight[i].side[s] * l;
             if (numbers == MF_NUMBERS_SHIFTED)
-                sum.l.side[s] += wl;
-            sum.l2.side[s] += wl * l;
-            sum.xl.side[s] += wl * x;
+                sum[s] += wl;
+            squares[s] += wl * l;
+            products[s] += wl * x;
         }
-    *out = sum;
+    for (int s = 0; s < MF_SIDES; s++) {
+        out->l.side[s] = sum[s];
+        out->l2.side[s] = squares[s];
+        out->xl.side[s] = products[s];
+    }
 }
 
 /* Both, for each kind of numbers. */
@@ -186,6 +192,15 @@ static void add_totals(const struct mf_makeup *makeup,
 
 /* ---- a batch of blocks */
 
+/* Where there are no weights, all are 1, in every batch. */
+static void weigh_alike(struct work *work)
+{
+    for (size_t chunk = 0; chunk < CHUNKS; chunk++)
+        for (size_t i = 0; i < SIZE; i++)
+            for (int s = 0; s < MF_SIDES; s++)
+                work->chunk[chunk].weight[i].side[s] = mf_lanes_all(1.0f);
+}
+
 /* Turns the elements of blocks from number first on; the last fills up. */
 static void load_chunk(struct work *work, size_t first)
 {
@@ -203,9 +218,6 @@ static void load_chunk(struct work *work, size_t first)
         from[i] = work->weights + at[i];
     if (work->weights)
         mf_rows_load(chunk->weight, from, size);
-    for (size_t i = 0; i < size && !work->weights; i++)
-        for (int s = 0; s < MF_SIDES; s++)
-            chunk->weight[i].side[s] = mf_lanes_all(1.0f);
 }
 
 static inline struct mf_row load(const float *at)

@@ -9,6 +9,7 @@
  * numbers and for Student's t with four degrees of freedom, and nanoseconds of
  * one thread for each number, the reference's encoding included.
  *
+ * MODELFILE_ISA=avx2 is for that instruction set.
  * MODELFILE_GGML=libggml-base.so adds the time of ggml_quantize_chunk, and has
  * its decoders decode the blocks of effort 3: any difference ends the program.
  */
@@ -215,9 +216,11 @@ static void measure(const struct subject *subject, const float *matrix)
 
 int main(int argc, char **argv)
 {
+    const struct mf_options how = { .size = sizeof(how),
+                                    .isa = getenv("MODELFILE_ISA") };
     const char *library = getenv("MODELFILE_GGML");
 
-    env = mf_env_new(NULL);
+    env = mf_env_new(&how);
     if (!env || !(isa = mf_isa_choose(env)))
         return 1;
     if (library && !(ggml = dlopen(library, RTLD_NOW))) {
