@@ -236,7 +236,7 @@ UNIT_SRC := $(wildcard tests/*/test_*.c)
 UNIT     := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SRC:.c=)))
 # What scripts call.
 HELPERS  := $(addprefix $(BUILD)/tests/,filled dump read_speed big_archive inflating hub_big reading big \
-              timeit empty faulty make_arch sample kinds effort)
+              timeit empty faulty make_arch sample kinds effort effort_bound)
 PROGRAMS := $(BUILD)/tests/programs
 # Programs in which the test is somewhere in the middle.
 VARIANTS := $(patsubst %,$(BUILD)/modelfile-%,undecoded endless leaky starved toy added)
@@ -274,7 +274,7 @@ MADE      = $(addprefix fixtures/,good-* bad-* unsupported-* tokenize/*/) \
             $(filter-out %.safetensors,$(wildcard fixtures/hub/options/*/*))
 FIXTURES := fixtures/good-base.gguf
 
-.PHONY: FORCE all static dist man site deps demo test check check-mpi foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant bench-effort mutants \
+.PHONY: FORCE all static dist man site deps demo test check check-mpi foreign leak-check fuzz fuzz-seeds fuzz-replay bench bench-python bench-quant bench-effort bench-bound mutants \
         install uninstall deb deb-check wheel-check format format-check metrics clean help
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
@@ -799,7 +799,7 @@ $(BUILD)/tests/test_malloc_count: $(BUILD)/cli/preload.o
 
 $(BUILD)/tests/faulty: $(PROGRAMS)/faulty_model.o
 
-$(addprefix $(BUILD)/tests/,sample dump read_speed effort): $(OBJECTS)
+$(addprefix $(BUILD)/tests/,sample dump read_speed effort effort_bound): $(OBJECTS)
 
 # Its own rows of keys and tensors come before the archive's.
 $(BUILD)/tests/make_arch: $(PROGRAMS)/faulty_model.o $(OBJECTS)
@@ -944,6 +944,9 @@ bench-quant: all ## speed of every codec on every instruction set (ARGS="--type 
 
 bench-effort: $(BUILD)/tests/effort ## by how much each effort lowers errors, and its speed (ARGS="q4_k q6_k", MODELFILE_GGML=libggml-base.so)
 	@$(BUILD)/tests/effort $(ARGS)
+
+bench-bound: $(BUILD)/tests/effort_bound ## what part of the most that can be gained each effort gains, on real weights (ARGS="model.safetensors q4_k")
+	@$(BUILD)/tests/effort_bound $(ARGS)
 
 metrics: ## lengths of functions, files and lines; fails above their limits
 	@sh tests/metrics.sh
