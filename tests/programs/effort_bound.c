@@ -299,7 +299,7 @@ static double uniform(void)
     return ((double)(state >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Of a matrix; 0: it is none, or a small one. */
+/* Of a matrix that is not small; else 0. */
 static uint64_t numbers_of(const struct mf_tensor *tensor)
 {
     uint64_t count = 1;
