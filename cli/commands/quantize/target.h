@@ -12,8 +12,8 @@
 
 #define TARGET_POINTS 12
 
-/* The least errors of other sizes: of each mix, where a choice has so few bytes,
- * and of some from the fewest bytes to the most. */
+/* The least errors of other sizes: of each mix, where a choice has so few
+ * bytes, and of some from the fewest bytes to the most. */
 struct target_least {
     bool known[MF_TYPES_MAX];
     double mix[MF_TYPES_MAX];
