@@ -9,7 +9,7 @@
  * it waits: it needs no thread for that.
  *
  * MPI's own waiting keeps a processor busy.  So everything here is begun, then
- * asked about, with sleep in between: from 20 microseconds to a millisecond.
+ * asked about, with sleep in between: from 20 microseconds to 2 milliseconds.
  *
  * Threads of the crew call take; one at a time is in MPI (MPI_THREAD_SERIALIZED
  * and a lock).
@@ -51,11 +51,12 @@ struct limit {
 
 #define FINALIZE_SECONDS 3
 
-#define NEVER     UINT64_MAX
-#define SHARES    4 /* of each rank, at first, of what is left */
-#define NAP_LEAST 20000
-#define NAP_MOST  1000000
-#define PULSE_NS  200000 /* at most so often */
+#define NEVER          UINT64_MAX
+#define SHARES         4 /* of each rank, at first, of what is left */
+#define NAP_LEAST      20000
+#define NAP_MOST       2000000
+#define PULSE_NS       2000000 /* at most so often, by rank 0 */
+#define PULSE_OTHER_NS 20000000
 
 static struct {
     MPI_Comm all;
@@ -231,7 +232,7 @@ static void pulse(void *user)
     (void)user;
     if (pthread_mutex_trylock(&wire.lock) != 0)
         return;
-    if (now - wire.pulsed >= PULSE_NS) {
+    if (now - wire.pulsed >= (wire.rank == 0 ? PULSE_NS : PULSE_OTHER_NS)) {
         wire.pulsed = now;
         attend(now);
     }
