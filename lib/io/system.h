@@ -89,6 +89,10 @@ static inline bool mf_system_same_device(uint64_t a, uint64_t b)
  * at once. */
 bool mf_system_lock(int fd);
 
+/* The same together with others that call this: meanwhile no process has a lock
+ * for itself alone. */
+bool mf_system_lock_shared(int fd);
+
 /* Gives an empty file its size, and space on the disk if the file system can
  * promise that. */
 bool mf_system_allocate(int fd, uint64_t size);

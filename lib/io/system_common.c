@@ -59,12 +59,22 @@ bool mf_system_set_times(int fd, const struct stat *old)
     return futimens(fd, times) == 0;
 }
 
-bool mf_system_lock(int fd)
+static bool lock(int fd, int how)
 {
     int result;
 
-    MF_AGAIN(result, flock(fd, LOCK_EX | LOCK_NB));
+    MF_AGAIN(result, flock(fd, how | LOCK_NB));
     return result == 0;
+}
+
+bool mf_system_lock(int fd)
+{
+    return lock(fd, LOCK_EX);
+}
+
+bool mf_system_lock_shared(int fd)
+{
+    return lock(fd, LOCK_SH);
 }
 
 /* Blocks that are reserved for root count only for root. */

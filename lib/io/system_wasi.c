@@ -47,6 +47,11 @@ bool mf_system_lock(int fd)
     return true;
 }
 
+bool mf_system_lock_shared(int fd)
+{
+    return mf_system_lock(fd);
+}
+
 bool mf_system_allocate(int fd, uint64_t size)
 {
     return ftruncate(fd, (off_t)size) == 0;

@@ -163,16 +163,25 @@ const char *mf_entries_next(struct mf_entries *entries)
 
 /* A lock of Windows keeps others from the bytes that it is of, so it is of one
  * that no file has. */
-bool mf_system_lock(int fd)
+static bool lock(int fd, DWORD how)
 {
     OVERLAPPED place = { .Offset = MAXDWORD, .OffsetHigh = MAXLONG };
 
-    if (LockFileEx(mf_windows_handle(fd),
-                   LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
-                   &place))
+    if (LockFileEx(mf_windows_handle(fd), how | LOCKFILE_FAIL_IMMEDIATELY, 0, 1,
+                   0, &place))
         return true;
     mf_windows_failed();
     return false;
+}
+
+bool mf_system_lock(int fd)
+{
+    return lock(fd, LOCKFILE_EXCLUSIVE_LOCK);
+}
+
+bool mf_system_lock_shared(int fd)
+{
+    return lock(fd, 0);
 }
 
 bool mf_system_allocate(int fd, uint64_t size)

@@ -33,7 +33,10 @@ enum mf_partial {
     MF_PARTIAL_NEW,    /* a partial file; one that we left is removed first */
     MF_PARTIAL_FORCED, /* likewise, but whatever has its name is removed */
     MF_PARTIAL_KEPT,   /* the one that was kept goes on */
-    MF_PARTIAL_NAMING /* likewise; it may have got its mode and owner already */
+    MF_PARTIAL_NAMING, /* likewise; it may have got its mode and owner already
+                        */
+    MF_PARTIAL_SHARED, /* the common one of all parts; see shared.h */
+    MF_PARTIAL_JOINED  /* the same when it is to get its name */
 };
 
 /* Must not move while it is open: the env's list of temporary files points
@@ -58,6 +61,7 @@ struct mf_target {
     enum mf_partial partial;
     uint64_t inode;  /* of the partial file that is looked for */
     bool kept;       /* abort leaves the partial file */
+    bool created;    /* of a common partial file: by this process */
     bool complete;   /* the file has its name already: what is written is only
                         compared with it */
     bool follows;    /* rank 0 has created the file, and names it */

@@ -275,8 +275,10 @@ static enum mf_status fail_to_allocate(const struct mf_target *target)
 }
 
 /* A full disk is found now, not after an hour of work. */
-static enum mf_status allocate(struct mf_target *target)
+enum mf_status mf_target_reserve(const struct mf_target *target, bool is_new)
 {
+    if (is_new && check_space(target, target->size) != MF_OK)
+        return target->env->error.status;
     return target->size == 0 || mf_system_allocate(target->fd, target->size)
                ? MF_OK
                : fail_to_allocate(target);
@@ -288,9 +290,9 @@ static enum mf_status make_file(struct mf_target *target)
 {
     enum mf_status status = open_temporary(target);
 
-    if (status == MF_OK && target->partial < MF_PARTIAL_KEPT)
-        status = check_space(target, target->size);
-    return status == MF_OK ? allocate(target) : status;
+    return status == MF_OK && target->partial < MF_PARTIAL_SHARED
+               ? mf_target_reserve(target, target->partial < MF_PARTIAL_KEPT)
+               : status;
 }
 
 static enum mf_status open_file(struct mf_target *target)

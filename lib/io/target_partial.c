@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/io/shared.h"
 #include "lib/io/target_parts.h"
 #include "lib/io/worklog.h"
 
@@ -28,8 +29,8 @@ static enum mf_status refuse(const struct mf_target *target, const char *what)
         mf_quote((struct mf_str){ name, strlen(name) }).text, what);
 }
 
-static int open_name(const struct mf_target *target, const char *name,
-                     int access)
+int mf_target_open_name(const struct mf_target *target, const char *name,
+                        int access)
 {
     int fd;
 
@@ -115,7 +116,7 @@ static enum mf_status open_old(struct mf_target *target)
         why = before.st_ino == target->inode ? NULL : "is another file";
     if (why)
         return refuse(target, why);
-    target->fd = open_name(target, target->temporary.name, O_RDWR);
+    target->fd = mf_target_open_name(target, target->temporary.name, O_RDWR);
     if (target->fd < 0 || fstat(target->fd, &status) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "opened");
     if (status.st_dev != before.st_dev || status.st_ino != before.st_ino)
@@ -127,17 +128,23 @@ static enum mf_status open_old(struct mf_target *target)
 
 enum mf_status mf_target_open_kept(struct mf_target *target)
 {
+    bool common = target->partial >= MF_PARTIAL_SHARED;
     char name[NAME_MAX + 1];
 
     assert(target->partial != MF_PARTIAL_NONE);
-    if (!mf_worklog_name(mf_target_name(target), MF_PARTIAL_SUFFIX, name))
-        return mf_target_refuse(target, "has too long a name to be resumed");
-    if (target->is_new) {
+    if (!mf_worklog_name(mf_target_name(target),
+                         common ? MF_PARTS_SUFFIX : MF_PARTIAL_SUFFIX, name))
+        return mf_target_refuse(
+            target, common ? "has too long a name to be written in parts"
+                           : "has too long a name to be resumed");
+    if (target->is_new && target->partial != MF_PARTIAL_SHARED) {
         mf_temporary_name(&target->temporary, mf_target_name(target));
         if (!mf_target_default_mode(target))
             return mf_target_fail(target->env, target, MF_NO_OFFSET, "written");
     }
     memcpy(target->temporary.name, name, sizeof(name));
+    if (common)
+        return mf_target_open_common(target);
     if (target->partial >= MF_PARTIAL_KEPT)
         return open_old(target);
     if (create_new(target) == MF_OK)
@@ -180,7 +187,7 @@ static bool open_complete(struct mf_target *target, uint64_t inode)
 {
     struct stat status;
 
-    target->fd = open_name(target, mf_target_name(target), O_RDONLY);
+    target->fd = mf_target_open_name(target, mf_target_name(target), O_RDONLY);
     return target->fd >= 0 && fstat(target->fd, &status) == 0 &&
            S_ISREG(status.st_mode) &&
            (uint64_t)status.st_size == target->size &&

@@ -64,6 +64,17 @@ enum mf_status mf_target_open_kept(struct mf_target *target);
 enum mf_status mf_target_for_ranks(struct mf_target *target,
                                    enum mf_status status);
 
+/* The same for the common one of all parts, by its name: locked, and of any
+ * size. */
+enum mf_status mf_target_open_common(struct mf_target *target);
+
+/* Gives the file its size, and space on the disk; is_new: none is there yet. */
+enum mf_status mf_target_reserve(const struct mf_target *target, bool is_new);
+
+/* Opens what has the name in the target's folder; -1 with errno set. */
+int mf_target_open_name(const struct mf_target *target, const char *name,
+                        int access);
+
 /* Compares with the bytes of a file that is complete. */
 enum mf_status mf_target_compare(struct mf_env *env,
                                  const struct mf_target *target,

@@ -28,6 +28,7 @@
 #include "lib/base/signals.h"
 #include "lib/io/lock.h"
 #include "lib/io/path.h"
+#include "lib/io/shared.h"
 #include "lib/io/source.h"
 
 #define WORD       8
@@ -58,8 +59,8 @@ enum mf_status mf_worklog_refuse(struct mf_env *env, const char *path,
 /* About the log itself: "'.NAME.resume' WHAT". */
 static enum mf_status refuse(const struct mf_worklog *log, const char *what)
 {
-    return mf_worklog_refuse(log->env, log->path, "'%s' %s",
-                             quoted(log->temporary.name).text, what);
+    return (log->of_part ? mf_shared_refuse : mf_worklog_refuse)(
+        log->env, log->path, "'%s' %s", quoted(log->temporary.name).text, what);
 }
 
 /* "'.NAME.resume' cannot be WHAT: errno's text". */
@@ -191,7 +192,8 @@ static enum mf_status lock(struct mf_worklog *log, bool *here)
 {
     struct stat status, there;
     const char *why;
-    bool locked = mf_system_lock(log->fd);
+    bool locked = mf_system_lock(log->fd) ||
+                  (log->of_part && mf_shared_lacks_locks(errno));
 
     if (!locked && errno != EWOULDBLOCK)
         return fail(log, "locked");
@@ -242,16 +244,20 @@ static void own(struct mf_worklog *log)
     log->kept = false;
 }
 
-enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
-                               const char *suffix, bool restart,
-                               struct mf_worklog *out)
+static void name(struct mf_worklog *log, struct mf_env *env, const char *path)
 {
+    *log = (struct mf_worklog)MF_WORKLOG_NONE;
+    log->env = env;
+    log->path = path;
+    log->kept = true; /* not ours to remove, until it is locked */
+}
+
+static enum mf_status open_log(struct mf_worklog *out, const char *suffix,
+                               bool restart)
+{
+    struct mf_env *env = out->env;
     mf_signals before;
 
-    *out = (struct mf_worklog)MF_WORKLOG_NONE;
-    out->env = env;
-    out->path = path;
-    out->kept = true; /* not ours to remove, until it is locked */
     mf_signals_hold(&before);
     if (find_place(out, suffix) != MF_OK ||
         (!mf_ranks_follow(env) && open_and_lock(out, restart) != MF_OK))
@@ -260,6 +266,41 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
         own(out);
     mf_signals_release(&before);
     return env->ranks ? mf_worklog_for_ranks(out) : env->error.status;
+}
+
+enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
+                               const char *suffix, bool restart,
+                               struct mf_worklog *out)
+{
+    name(out, env, path);
+    return open_log(out, suffix, restart);
+}
+
+enum mf_status mf_worklog_create(struct mf_env *env, const char *path,
+                                 const char *suffix, struct mf_worklog *out)
+{
+    name(out, env, path);
+    out->of_part = true;
+    return open_log(out, suffix, false);
+}
+
+enum mf_status mf_worklog_look(struct mf_env *env, const char *path,
+                               const char *suffix, struct mf_worklog *out,
+                               bool *found)
+{
+    struct stat status;
+
+    name(out, env, path);
+    out->of_part = true;
+    *found = false;
+    if (find_place(out, suffix) != MF_OK || open_old(out, false) != MF_OK ||
+        out->fd < 0)
+        return env->error.status;
+    if (fstat(out->fd, &status) != 0)
+        return fail(out, "examined");
+    out->size = (uint64_t)status.st_size;
+    *found = true;
+    return MF_OK;
 }
 
 bool mf_worklog_is_there(struct mf_env *env, const char *path,

@@ -47,6 +47,7 @@ struct mf_worklog {
     bool kept;                     /* it stays when the work fails */
     bool copied;                   /* rank 0 has it; this is a copy */
     bool named;                    /* its name is on the disk */
+    bool of_part;                  /* see shared.h: what refusals say */
 };
 
 #define MF_WORKLOG_NONE                                                        \
@@ -63,6 +64,17 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
 
 /* After it was opened by rank 0: others get a copy (worklog_ranks.c). */
 enum mf_status mf_worklog_for_ranks(struct mf_worklog *log);
+
+/* The same for the log of an attempt at a part, of a new name. */
+enum mf_status mf_worklog_create(struct mf_env *env, const char *path,
+                                 const char *suffix, struct mf_worklog *out);
+
+/* Opens one to read it, though another process may write it.  *found: false
+ * where there is none.
+ */
+enum mf_status mf_worklog_look(struct mf_env *env, const char *path,
+                               const char *suffix, struct mf_worklog *out,
+                               bool *found);
 
 /* Whether the output at path has a log of that suffix. */
 bool mf_worklog_is_there(struct mf_env *env, const char *path,
