@@ -1369,6 +1369,9 @@ struct mf_convert_options {
      * metadata and in its tensors of any type.  NULL: the model's if it is
      * GGUF, else little. */
     const char *byte_order;
+    /* Write only part `part`, from 1 to `parts`, of the output: see
+     * mf_parts_finish.  0 and 0: all of it. */
+    uint32_t part, parts;
 };
 
 #define MF_ASSUMED_MAX 16
@@ -1695,6 +1698,65 @@ MF_API enum mf_status mf_model_quantize_many(
     struct mf_model *model, const struct mf_quantize_output *outputs,
     size_t count, const struct mf_quantize_options *options,
     const struct mf_convert_options *how, struct mf_quantize_result *results);
+
+/* ---- Writing in parts ---------------------------------------------------- */
+
+/* With part and parts of struct mf_convert_options, mf_model_convert and
+ * mf_model_quantize write a part of the output into a file that all parts have
+ * in common, ".NAME.parts" in the folder of the output, and what they finished
+ * into a log of their own there.  Parts may run in any order, at once, on
+ * several machines that have the folder in common, again after a stop, and
+ * twice: they write the same bytes to the same places.  Number of threads, heap
+ * limit and processor may differ.  A part of other inputs, options, number of
+ * parts or library is refused (MF_ERR_OUTPUT, PARTS-UNFIT).  The files at the
+ * paths of the outputs stay as they are until mf_parts_finish. */
+
+#define MF_PARTS_MAX 65536
+
+/* A part that has to run, once more if it has begun. */
+struct mf_missing_part {
+    uint32_t part;
+    bool begun;
+    bool at_work;          /* a process is writing it */
+    bool unsound;          /* what it wrote is not what is there */
+    uint64_t units, bytes; /* that it has finished */
+    uint64_t room[4];
+};
+
+struct mf_finish_options {
+    size_t size;  /* of this struct: see above */
+    bool discard; /* remove what the parts wrote */
+    /* Called for each part that has to run; or NULL */
+    void (*missing)(void *user, const struct mf_missing_part *part);
+    void *user;
+};
+
+/* Numbers are of what was found, also after a failure. */
+struct mf_finish_result {
+    uint32_t parts;        /* 0: none was found */
+    uint32_t finished;     /* of them */
+    uint64_t attempts;     /* logs */
+    uint64_t units, bytes; /* that are finished: where parts are made of units,
+                              and without checksums at the end of files */
+    size_t file_count;
+    uint64_t file_size; /* of all files together, when they are whole */
+    /* Of mf_model_quantize with report, the error of each type: its name and
+     * the members from `measured` on.  Units are added in their order, so that
+     * numbers are the same for any number of parts. */
+    struct mf_quantized type[MF_QUANTIZED_MAX];
+    uint64_t room[4];
+};
+
+/* Checks that all parts of the output at path, the one that they were given,
+ * are there and that its bytes are those that they wrote, and gives the files
+ * their names.  Reads all bytes once, and no input.  Where parts have not
+ * finished, or bytes differ: MF_ERR_OUTPUT, PARTS-MISSING; the parts that
+ * `missing` gets must run, and then this again.  Refused while a part is
+ * written, if the file system has locks.  With discard: removes what is
+ * unfinished, and no other file. options and out may be NULL. */
+MF_API enum mf_status mf_parts_finish(struct mf_env *env, const char *path,
+                                      const struct mf_finish_options *options,
+                                      struct mf_finish_result *out);
 
 /* ---- Types for a size ---------------------------------------------------- */
 

@@ -194,6 +194,20 @@ void mf_deviation_add(struct mf_deviation *sum, const struct mf_deviation *more)
     sum->count += more->count;
 }
 
+void mf_deviation_sum(const struct mf_deviation *found,
+                      struct mf_quantized *out)
+{
+    if (found->count == 0)
+        return;
+    out->measured = found->count;
+    out->rmse = sqrt(found->error2 / (double)found->count);
+    out->worst = (double)found->worst;
+    out->cosine =
+        found->before2 > 0 && found->after2 > 0
+            ? found->product / sqrt(found->before2) / sqrt(found->after2)
+            : 1;
+}
+
 static float *decode(struct mf_env *env, const struct mf_recoding *recoding,
                      uint8_t *buffer, size_t rows, size_t numbers)
 {

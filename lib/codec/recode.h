@@ -114,4 +114,8 @@ static inline void mf_deviation_count(struct mf_deviation *sum, float before,
 void mf_deviation_add(struct mf_deviation *sum,
                       const struct mf_deviation *more);
 
+/* What a program learns of them; unchanged where nothing was measured. */
+void mf_deviation_sum(const struct mf_deviation *found,
+                      struct mf_quantized *out);
+
 #endif

@@ -250,7 +250,8 @@ static enum mf_status open_imatrix(struct mf_quantizing *work)
     work->outputs.imatrix = mf_imatrix_source(work->imatrix);
     work->outputs.weights.read = read_weights;
     work->outputs.weights.user = work;
-    return work->how.resume ? digest_choice(work) : MF_OK;
+    return work->how.resume || work->how.parts > 0 ? digest_choice(work)
+                                                   : MF_OK;
 }
 
 /* ---- the model ---- */
@@ -375,6 +376,8 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
         status = mf_quantizing_plan_model(&work, path, &mix);
     if (status == MF_OK)
         status = mf_outputs_give(&work.outputs, &work.how);
+    if (status == MF_OK)
+        status = mf_outputs_divide(&work.outputs, path, &work.how);
     mf_timed_end(model->env, timed);
     if (status == MF_OK)
         status = mf_quantizing_write(&work);

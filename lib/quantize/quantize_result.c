@@ -3,7 +3,6 @@
  * quantize_result.c - what a program learns of a model that is quantized: the
  * plan, and the result
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "lib/quantize/quantizing.h"
@@ -26,27 +25,13 @@ static void add_file(const struct mf_draft *draft,
     }
 }
 
-static void add_deviation(const struct mf_deviation *found,
-                          struct mf_quantized *out)
-{
-    if (found->count == 0)
-        return;
-    out->measured = found->count;
-    out->rmse = sqrt(found->error2 / (double)found->count);
-    out->worst = (double)found->worst;
-    out->cosine =
-        found->before2 > 0 && found->after2 > 0
-            ? found->product / sqrt(found->before2) / sqrt(found->after2)
-            : 1;
-}
-
 static void name_types(const struct mf_output *output,
                        struct mf_quantize_result *out)
 {
     for (size_t i = 0; i <= MF_TYPE_COUNT; i++) {
         out->type[i].name = i < MF_TYPE_COUNT ? mf_types[i].name : "unknown";
         if (output->deviation && i < MF_TYPE_COUNT)
-            add_deviation(&output->deviation[i], &out->type[i]);
+            mf_deviation_sum(&output->deviation[i], &out->type[i]);
     }
 }
 

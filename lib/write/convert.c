@@ -16,6 +16,7 @@
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
 #include "lib/program.h"
+#include "lib/write/part.h"
 #include "lib/write/resume.h"
 
 /* ---- the index.json ---- */
@@ -63,7 +64,7 @@ static enum mf_status write_index(void *user, uint64_t offset,
 
 /* Its name is given by the caller, whether it is open to be written or to be
  * compared. */
-static enum mf_status fill_index(struct mf_outputs *outputs)
+enum mf_status mf_outputs_fill_index(struct mf_outputs *outputs)
 {
     struct mf_sink sink;
 
@@ -74,7 +75,7 @@ static enum mf_status fill_index(struct mf_outputs *outputs)
     return mf_sink_finish(&sink);
 }
 
-static uint64_t index_size(const struct mf_outputs *outputs)
+uint64_t mf_outputs_index_size(const struct mf_outputs *outputs)
 {
     struct mf_sink sink;
 
@@ -88,10 +89,10 @@ static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
     if (!outputs->index_path)
         return MF_OK;
     if (mf_target_open_for(outputs->env, outputs->index_path,
-                           index_size(outputs), replace, &outputs->given,
-                           &outputs->index) != MF_OK)
+                           mf_outputs_index_size(outputs), replace,
+                           &outputs->given, &outputs->index) != MF_OK)
         return outputs->env->error.status;
-    return fill_index(outputs);
+    return mf_outputs_fill_index(outputs);
 }
 
 /* Written last: it is small, and no kill leaves it. */
@@ -99,9 +100,10 @@ static enum mf_status resume_index(struct mf_outputs *outputs)
 {
     if (!outputs->index_path || !outputs->resume)
         return MF_OK;
-    if (mf_resume_index(outputs->resume, index_size(outputs)) != MF_OK)
+    if (mf_resume_index(outputs->resume, mf_outputs_index_size(outputs)) !=
+        MF_OK)
         return outputs->env->error.status;
-    return fill_index(outputs);
+    return mf_outputs_fill_index(outputs);
 }
 
 /* ---- all of it ---- */
@@ -284,7 +286,7 @@ static enum mf_status check_replaced(const struct mf_outputs *outputs)
 
 /* Signals are held back between the renames, so that an end by mf_env_abandon
  * leaves either all files in place or none. */
-static enum mf_status commit(struct mf_outputs *outputs)
+enum mf_status mf_outputs_commit(struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
     mf_signals before;
@@ -314,6 +316,25 @@ static enum mf_status commit(struct mf_outputs *outputs)
     return status == MF_OK || done == 0 ? status : fail_after(outputs, done);
 }
 
+static enum mf_status make_files(struct mf_outputs *outputs, bool replace,
+                                 struct mf_crew *crew)
+{
+    enum mf_status status = open_targets(outputs, replace);
+
+    if (status == MF_OK && outputs->output->target.stream)
+        crew->count = 1; /* a pipe is written in order */
+    if (status == MF_OK)
+        status = write_outputs(outputs, crew);
+    return status == MF_OK ? mf_outputs_commit(outputs) : status;
+}
+
+/* Of several parts the first checks them for all. */
+static bool checks_footers(const struct mf_outputs *outputs)
+{
+    return !outputs->verbatim && outputs->output->draft.out->has_crc &&
+           outputs->part_number <= 1;
+}
+
 static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
 {
     struct mf_crew crew = { 0 };
@@ -324,18 +345,27 @@ static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
     if (status == MF_OK)
         status = mf_crew_init_slow(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
-    if (status == MF_OK && !outputs->verbatim &&
-        outputs->output->draft.out->has_crc)
+    if (status == MF_OK && checks_footers(outputs))
         status = mf_outputs_check_footers(outputs, &crew);
-    if (status == MF_OK)
-        status = open_targets(outputs, replace);
-    if (status == MF_OK && outputs->output->target.stream)
-        crew.count = 1; /* a pipe is written in order */
-    if (status == MF_OK)
-        status = write_outputs(outputs, &crew);
-    if (status == MF_OK)
-        status = commit(outputs);
+    if (status == MF_OK && outputs->attempt)
+        status = mf_part_move(outputs->attempt, &crew);
+    else if (status == MF_OK)
+        status = make_files(outputs, replace, &crew);
     mf_crew_release(&crew);
+    return status;
+}
+
+static enum mf_status write_part(struct mf_outputs *outputs, bool replace)
+{
+    struct mf_attempt attempt;
+    enum mf_status status;
+
+    outputs->attempt = &attempt;
+    status = mf_part_open(&attempt, outputs, replace);
+    if (status == MF_OK)
+        status = write_files(outputs, replace);
+    mf_part_close(&attempt);
+    outputs->attempt = NULL;
     return status;
 }
 
@@ -346,6 +376,8 @@ static enum mf_status write_or_resume(struct mf_outputs *outputs, bool replace,
     struct mf_resume kept;
 
     atomic_store(&outputs->env->resumable, outputs->env->measured);
+    if (status == MF_OK && outputs->parts > 0)
+        return write_part(outputs, replace);
     if (status != MF_OK || !resume)
         return status == MF_OK ? write_files(outputs, replace) : status;
     outputs->resume = &kept;
@@ -428,6 +460,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
         status = mf_outputs_give(&outputs, options);
+    if (status == MF_OK)
+        status = mf_outputs_divide(&outputs, path, options);
     if (status == MF_OK)
         name_large(&outputs, options);
     if (status == MF_OK)

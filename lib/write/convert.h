@@ -21,6 +21,8 @@
  *   piece_together.c the same for pieces of several outputs
  *   weights.c        loads the importance weights of one tensor
  *   resume.c         lets stopped work go on
+ *   part.c           one of several parts that processes write by themselves
+ *   finish.c         what they wrote gets its name
  *   edit.c           changes metadata in place, or by writing the file again
  *   export.c, writer.c  one tensor as a file; files that a program makes itself
  *
@@ -102,6 +104,10 @@ struct mf_outputs {
     const char *metadata;            /* likewise, the path of a file */
     uint64_t choice;                 /* a digest of what is used of it */
     struct mf_resume *resume;        /* stopped work can go on; or NULL */
+    const char *named;               /* the path that the caller gave; */
+    uint32_t part_number, parts;     /* only that part of so many is written */
+    struct mf_attempt *attempt;      /* the same while it is; 0 and NULL: all
+                                  of it is (part.h) */
     bool again; /* what was written is made again, and compared */
     struct mf_weights weights;
     int effort; /* of encoders; see lib/codec/recode.h */
@@ -162,6 +168,11 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
+
+/* Likewise: only a part of them is written if the options say so, which some
+ * outputs cannot be; path: as the caller named them. */
+enum mf_status mf_outputs_divide(struct mf_outputs *outputs, const char *path,
+                                 const struct mf_convert_options *options);
 
 /* Fails where the path leads to a file that the program has read for the env.
  */
@@ -290,6 +301,23 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
  * fits its bytes, so that damage stays known.  Reads them all. */
 enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
                                         struct mf_crew *crew);
+
+/* Outputs that are filled, and the index.json, get their names. */
+enum mf_status mf_outputs_commit(struct mf_outputs *outputs);
+
+/* The index.json that lists the outputs: its size, and its bytes into the
+ * target that is open. */
+uint64_t mf_outputs_index_size(const struct mf_outputs *outputs);
+enum mf_status mf_outputs_fill_index(struct mf_outputs *outputs);
+
+/* Fails where a target that is open has another header than it would get now.
+ */
+enum mf_status mf_output_compare_header(struct mf_output *output);
+
+/* The checksum of all bytes of a target before its last four, which it becomes.
+ */
+enum mf_status mf_target_write_crc(struct mf_target *target,
+                                   struct mf_crew *crew);
 
 /* Header, padding and checksum of one that is open. */
 enum mf_status mf_output_write_header(struct mf_output *output);

@@ -162,21 +162,26 @@ enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
     return MF_OK;
 }
 
-enum mf_status mf_output_write_footer(struct mf_output *output,
-                                      struct mf_crew *crew)
+enum mf_status mf_target_write_crc(struct mf_target *target,
+                                   struct mf_crew *crew)
 {
-    struct mf_target *target = &output->target;
-    uint64_t end = output->draft.file_size - sizeof(uint32_t);
+    uint64_t end = target->size - sizeof(uint32_t);
     uint32_t crc = target->crc;
     uint8_t bytes[sizeof(crc)];
 
-    if (!output->draft.out->has_crc)
-        return MF_OK;
     if (!target->stream && sum_crc(target, NULL, end, crew, &crc) != MF_OK)
         return target->env->error.status;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(crc >> 8 * i);
     return mf_target_write(target->env, target, end, bytes, sizeof(bytes));
+}
+
+enum mf_status mf_output_write_footer(struct mf_output *output,
+                                      struct mf_crew *crew)
+{
+    return output->draft.out->has_crc
+               ? mf_target_write_crc(&output->target, crew)
+               : MF_OK;
 }
 
 /* ---- the order of bytes of the files that are written ---- */

@@ -189,19 +189,6 @@ bool mf_resume_added(struct mf_resume *resume, const struct mf_piece *piece)
            (resume->batch_in >= BATCH_FETCHED && mf_piece_is_fetched(piece));
 }
 
-static void add_digest(uint64_t all[2], const uint64_t digest[2])
-{
-    uint8_t both[4 * sizeof(uint64_t)];
-    XXH128_hash_t sum;
-
-    for (size_t i = 0; i < 4; i++)
-        mf_put_little_64(both + i * sizeof(uint64_t),
-                         i < 2 ? all[i] : digest[i - 2]);
-    sum = XXH3_128bits(both, sizeof(both));
-    all[0] = sum.low64;
-    all[1] = sum.high64;
-}
-
 enum mf_status mf_resume_scale(struct mf_resume *resume,
                                const struct mf_piece *piece, const void *bytes,
                                size_t size)
@@ -218,7 +205,7 @@ enum mf_status mf_resume_scale(struct mf_resume *resume,
         bytes = found;
     }
     digest[0] = XXH3_64bits(bytes, size);
-    add_digest(resume->digest, digest);
+    mf_piece_digest_join(resume->digest, digest);
     return MF_OK;
 }
 
@@ -307,9 +294,9 @@ enum mf_status mf_resume_ran(struct mf_resume *resume,
             return fail_record(resume, last);
         if (!mf_piece_is_digested(last))
             continue;
-        add_digest(resume->digest, last->result.digest);
+        mf_piece_digest_join(resume->digest, last->result.digest);
         if (mf_piece_has_input(last) && (!last->kept || last->inputs))
-            add_digest(resume->input, last->result.input);
+            mf_piece_digest_join(resume->input, last->result.input);
     }
     resume->batch_in = resume->batch_out = 0;
     if (!last)

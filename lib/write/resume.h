@@ -41,6 +41,9 @@ void mf_piece_digest_add(struct mf_piece_digest *digest,
                          size_t size);
 void mf_piece_digest_end(const struct mf_piece_digest *digest, uint64_t out[2]);
 
+/* Makes one digest of those so far and the next. */
+void mf_piece_digest_join(uint64_t all[2], const uint64_t digest[2]);
+
 /* Bytes of the new file that the piece is. */
 uint64_t mf_piece_written(const struct mf_piece *piece);
 
@@ -81,9 +84,38 @@ enum mf_status mf_resume_same(struct mf_worklog *log,
                               const struct mf_work_record *now,
                               struct mf_work_record *begun, bool *found);
 
+/* What differs between the work that was begun and this one, a sentence; NULL:
+ * nothing that must be the same. */
+const char *mf_resume_difference(const struct mf_work_record *begun,
+                                 const struct mf_work_record *now,
+                                 char room[static 128]);
+
+/* Whether the work that was begun may replace files, and which they were.
+ * naming: the outputs were about to get their names. */
+bool mf_resume_replaces(const struct mf_work_record *begun,
+                        const struct mf_work_record *now, bool naming);
+
+/* Of the first record only which files the outputs replace, as they are now. */
+enum mf_status mf_resume_describe_old(const struct mf_outputs *outputs,
+                                      struct mf_work_record *out);
+
+/* Whether both were begun with the same leave to replace files. */
+bool mf_resume_same_leave(const struct mf_work_record *a,
+                          const struct mf_work_record *b);
+
 /* Whether an input was touched since, though not by its time of writing. */
 bool mf_resume_touched(const struct mf_work_record *begun,
                        const struct mf_work_record *now);
+
+/* ---- sums of the quantization error in a record: resume_records.c ---- */
+
+/* Appends those of all types that were measured. */
+void mf_work_put_sums(const struct mf_deviation *sums,
+                      struct mf_work_record *record);
+
+/* Adds those of the words from `at` on; false where they are not sums. */
+bool mf_work_add_sums(const struct mf_work_record *record, size_t at,
+                      struct mf_deviation *sums);
 
 /* ---- the work ---- */
 

@@ -16,12 +16,6 @@ enum mf_work_kind {
 
 bool mf_place_is_before(struct mf_place_done a, struct mf_place_done b);
 
-/* ---- resume_print.c ---- */
-
-/* Whether the work that was begun may replace files, and which they were. */
-bool mf_resume_replaces(const struct mf_work_record *begun,
-                        const struct mf_work_record *now, bool naming);
-
 /* ---- resume_records.c ---- */
 
 /* The log's checksums are right, and what it says cannot be. */

@@ -8,6 +8,7 @@
  * copied of a program's source is digested if the source tells its version: to
  * fetch it again would be the work itself, too.
  */
+#include "lib/base/little.h"
 #include "lib/write/resume.h"
 
 #define XXH_INLINE_ALL
@@ -43,6 +44,19 @@ void mf_piece_digest_end(const struct mf_piece_digest *digest, uint64_t out[2])
 
     out[0] = sum.low64;
     out[1] = sum.high64;
+}
+
+void mf_piece_digest_join(uint64_t all[2], const uint64_t digest[2])
+{
+    uint8_t both[4 * sizeof(uint64_t)];
+    XXH128_hash_t sum;
+
+    for (size_t i = 0; i < 4; i++)
+        mf_put_little_64(both + i * sizeof(uint64_t),
+                         i < 2 ? all[i] : digest[i - 2]);
+    sum = XXH3_128bits(both, sizeof(both));
+    all[0] = sum.low64;
+    all[1] = sum.high64;
 }
 
 void mf_piece_digest_input(struct mf_piece_digest *digest,

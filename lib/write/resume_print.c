@@ -201,7 +201,8 @@ enum mf_status mf_resume_check_files(const struct mf_outputs *outputs)
              !S_ISDIR(status.st_mode)))
             return mf_fail(
                 outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                "'%s' is not a regular file: its writing cannot be resumed",
+                "'%s' is not a regular file: it can neither be resumed nor "
+                "written in parts",
                 mf_quote((struct mf_str){ path, strlen(path) }).text);
     }
     return MF_OK;
@@ -287,6 +288,25 @@ enum mf_status mf_resume_describe(const struct mf_outputs *outputs,
     return status;
 }
 
+enum mf_status mf_resume_describe_old(const struct mf_outputs *outputs,
+                                      struct mf_work_record *out)
+{
+    struct mf_digest *digest = mf_digest_new(outputs->env, MF_XXH3_128);
+
+    if (!digest)
+        return outputs->env->error.status;
+    add_old_files(digest, outputs);
+    take(digest, &out->word[OLD_FILES]);
+    mf_digest_free(digest);
+    return MF_OK;
+}
+
+bool mf_resume_same_leave(const struct mf_work_record *a,
+                          const struct mf_work_record *b)
+{
+    return a->word[REPLACE] == b->word[REPLACE];
+}
+
 static bool same(const struct mf_work_record *a, const struct mf_work_record *b,
                  enum word first, size_t count)
 {
@@ -308,11 +328,9 @@ static const char *other_version(const struct mf_work_record *begun,
     return room;
 }
 
-/* What differs between the work that was begun and this one, a sentence; NULL:
- * nothing. */
-static const char *difference(const struct mf_work_record *begun,
-                              const struct mf_work_record *now,
-                              char room[static 128])
+const char *mf_resume_difference(const struct mf_work_record *begun,
+                                 const struct mf_work_record *now,
+                                 char room[static 128])
 {
     if (begun->kind != now->kind || begun->count < VERSION_WORDS)
         return "its work log was not made by this program";
@@ -364,7 +382,7 @@ enum mf_status mf_resume_same(struct mf_worklog *log,
         return log->env->error.status;
     if (!*found)
         return check_beginning(log, now);
-    differs = difference(begun, now, room);
+    differs = mf_resume_difference(begun, now, room);
     return differs ? refuse(log, differs) : MF_OK;
 }
 

@@ -50,8 +50,8 @@ static double from_bits(uint64_t bits)
     return value;
 }
 
-static void put_sums(const struct mf_deviation *sums,
-                     struct mf_work_record *record)
+void mf_work_put_sums(const struct mf_deviation *sums,
+                      struct mf_work_record *record)
 {
     for (size_t i = 0; sums && i < MF_TYPE_COUNT; i++) {
         const struct mf_deviation *sum = &sums[i];
@@ -85,7 +85,27 @@ void mf_resume_fill(const struct mf_resume *resume, struct mf_place_done place,
     memcpy(&out->word[DIGEST], resume->digest, sizeof(resume->digest));
     memcpy(&out->word[INPUT], resume->input, sizeof(resume->input));
     out->word[LARGEST] = bits;
-    put_sums(resume->outputs->deviation, out);
+    mf_work_put_sums(resume->outputs->deviation, out);
+}
+
+bool mf_work_add_sums(const struct mf_work_record *record, size_t at,
+                      struct mf_deviation *sums)
+{
+    for (; at < record->count; at += SUM_WORDS) {
+        const uint64_t *word = &record->word[at];
+
+        if (!sums || record->count - at < SUM_WORDS || *word >= MF_TYPE_COUNT)
+            return false;
+        mf_deviation_add(&sums[*word], &(struct mf_deviation){
+                                           .error2 = from_bits(word[1]),
+                                           .before2 = from_bits(word[2]),
+                                           .after2 = from_bits(word[3]),
+                                           .product = from_bits(word[4]),
+                                           .worst = from_bits(word[5]),
+                                           .count = word[6],
+                                       });
+    }
+    return true;
 }
 
 static bool take_sums(const struct mf_work_record *record,
@@ -93,21 +113,7 @@ static bool take_sums(const struct mf_work_record *record,
 {
     if (sums)
         memset(sums, 0, MF_TYPE_COUNT * sizeof(*sums));
-    for (size_t at = SUMS; at < record->count; at += SUM_WORDS) {
-        const uint64_t *word = &record->word[at];
-
-        if (!sums || record->count - at < SUM_WORDS || *word >= MF_TYPE_COUNT)
-            return false;
-        sums[*word] = (struct mf_deviation){
-            .error2 = from_bits(word[1]),
-            .before2 = from_bits(word[2]),
-            .after2 = from_bits(word[3]),
-            .product = from_bits(word[4]),
-            .worst = from_bits(word[5]),
-            .count = word[6],
-        };
-    }
-    return true;
+    return mf_work_add_sums(record, SUMS, sums);
 }
 
 /* ---- reading the log ---- */

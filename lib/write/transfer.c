@@ -18,9 +18,9 @@
  */
 #include "lib/write/transfer.h"
 
-#include "lib/base/little.h"
 #include "lib/base/sort.h"
 #include "lib/check/scan.h"
+#include "lib/write/part.h"
 #include "lib/write/resume.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to share and
@@ -40,7 +40,10 @@ size_t mf_transfer_most(const struct mf_transfer *transfer,
                         const struct mf_piece *piece)
 {
     const struct mf_recoding *recoding = &piece->recoding;
-    size_t most = transfer->outputs->resume ? MF_RESUME_PIECE : PIECE;
+    const struct mf_attempt *part = transfer->outputs->attempt;
+    size_t most = part                        ? mf_part_piece(part)
+                  : transfer->outputs->resume ? MF_RESUME_PIECE
+                                              : PIECE;
     size_t stride = mf_piece_stride(piece);
 
     if (!recoding->decode)
@@ -59,6 +62,8 @@ static enum mf_status added(struct mf_transfer *transfer,
 {
     struct mf_resume *resume = transfer->outputs->resume;
 
+    if (!piece->measured)
+        mf_part_added(transfer, piece->to + mf_piece_written(piece));
     return resume && !piece->measured && mf_resume_added(resume, piece)
                ? mf_transfer_run(transfer)
                : MF_OK;
@@ -78,7 +83,10 @@ enum mf_status mf_transfer_place(const struct mf_transfer *transfer,
 static enum mf_status add_part(struct mf_transfer *transfer,
                                struct mf_piece *piece)
 {
-    if (piece->size == 0 ||
+    bool taken;
+
+    if (mf_part_place(transfer, piece, &taken) != MF_OK || !taken ||
+        piece->size == 0 ||
         (transfer->count == transfer->room &&
          mf_transfer_run(transfer) != MF_OK) ||
         mf_transfer_place(transfer, piece) != MF_OK)
@@ -100,6 +108,8 @@ static enum mf_status join(struct mf_transfer *transfer, struct mf_piece *piece)
     if (transfer->count == 0 || piece->measured ||
         (resume && (outputs->together || mf_piece_is_digested(piece))))
         return MF_OK; /* each is listed and digested alike next time */
+    if (outputs->attempt && !mf_part_continues(transfer, piece))
+        return MF_OK; /* it may be of another part */
     if (resume && piece->size < MF_RESUME_PIECE &&
         mf_resume_place(resume, piece) != MF_OK)
         return transfer->crew->env->error.status;
@@ -151,7 +161,7 @@ static enum mf_status fill_gap(struct mf_transfer *transfer,
 
     piece.span.size = to - from;
     return output->target.stream || output->target.given ||
-                   transfer->outputs->resume
+                   transfer->outputs->resume || transfer->outputs->attempt
                ? mf_transfer_add(transfer, piece)
                : MF_OK;
 }
@@ -173,66 +183,6 @@ static enum mf_status load_weights(struct mf_transfer *transfer,
         return transfer->crew->env->error.status;
     return mf_weights_load(&transfer->weights, transfer->crew, from, tensor,
                            count, fastest_first, recoding);
-}
-
-/* One scale for the whole tensor: all of it is read before any of it is
- * written. */
-static enum mf_status measure(struct mf_transfer *transfer,
-                              struct mf_piece piece)
-{
-    piece.measured = true;
-    piece.kept = false;
-    transfer->largest = 0;
-    return mf_transfer_add(transfer, piece) == MF_OK
-               ? mf_transfer_run(transfer)
-               : transfer->crew->env->error.status;
-}
-
-/* Bytes of the one scale of a tensor. */
-#define SCALE sizeof(float)
-
-/* Whether the scale that was written is the one that would be now. */
-static enum mf_status compare_scale(struct mf_transfer *transfer,
-                                    struct mf_piece *piece,
-                                    const uint8_t scale[SCALE])
-{
-    uint8_t there[SCALE];
-
-    if (mf_target_read(transfer->crew->env, &piece->output->target, piece->to,
-                       there, SCALE) != MF_OK)
-        return transfer->crew->env->error.status;
-    piece->to += SCALE;
-    return memcmp(scale, there, SCALE) == 0
-               ? MF_OK
-               : mf_outputs_input_changed(transfer->outputs);
-}
-
-static enum mf_status write_scale(struct mf_transfer *transfer,
-                                  struct mf_piece *piece)
-{
-    struct mf_env *env = transfer->crew->env;
-    struct mf_resume *resume = transfer->outputs->resume;
-    uint8_t scale[SCALE];
-
-    if (mf_transfer_run(transfer) != MF_OK ||
-        mf_transfer_place(transfer, piece) != MF_OK)
-        return env->error.status;
-    if (piece->kept)
-        transfer->largest = resume->largest;
-    else if (measure(transfer, *piece) != MF_OK)
-        return env->error.status;
-    mf_put_little_float(scale,
-                        transfer->largest > 0 ? transfer->largest / 127 : 1);
-    piece->recoding.largest = transfer->largest;
-    if (transfer->outputs->again)
-        return compare_scale(transfer, piece, scale);
-    if (!piece->kept && mf_target_write(env, &piece->output->target, piece->to,
-                                        scale, SCALE) != MF_OK)
-        return env->error.status;
-    if (resume && mf_resume_scale(resume, piece, scale, SCALE) != MF_OK)
-        return env->error.status;
-    piece->to += SCALE;
-    return MF_OK;
 }
 
 const struct mf_isa *mf_transfer_scanner(const struct mf_transfer *transfer,
@@ -312,7 +262,7 @@ enum mf_status mf_transfer_prepare(struct mf_transfer *transfer,
 enum mf_status mf_transfer_add_whole(struct mf_transfer *transfer,
                                      struct mf_piece *piece)
 {
-    if (piece->recoding.head > 0 && write_scale(transfer, piece) != MF_OK)
+    if (piece->recoding.head > 0 && mf_transfer_scale(transfer, piece) != MF_OK)
         return transfer->crew->env->error.status;
     return mf_transfer_add(transfer, *piece);
 }
@@ -340,6 +290,8 @@ static enum mf_status transfer_tensor(struct mf_transfer *transfer,
 {
     struct mf_piece piece;
 
+    if (!mf_part_wants(transfer->outputs, output, tensor))
+        return MF_OK;
     if (mf_transfer_prepare(transfer, output, tensor, &piece) != MF_OK)
         return transfer->crew->env->error.status;
     return tensor->size == 0 && piece.span.size == 0
@@ -373,8 +325,9 @@ static bool is_in_order(const struct mf_transfer *transfer,
     const struct mf_outputs *outputs = transfer->outputs;
 
     return !outputs->model->given || outputs->env->threads != 1 ||
-           outputs->resume || outputs->model->file_count > 1 ||
-           output->draft.tensor_count < 2 || output->target.stream;
+           outputs->resume || outputs->attempt ||
+           outputs->model->file_count > 1 || output->draft.tensor_count < 2 ||
+           output->target.stream;
 }
 
 static enum mf_status transfer_rows(struct mf_transfer *transfer,
@@ -429,11 +382,16 @@ static enum mf_status transfer_each(struct mf_transfer *transfer)
     struct mf_outputs *outputs = transfer->outputs;
     enum mf_status status = MF_OK;
 
-    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
-        status = outputs->verbatim
-                     ? mf_transfer_file(transfer)
-                     : transfer_output(transfer, &outputs->output[i]);
-    return status;
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
+        if (outputs->attempt && !outputs->verbatim)
+            status = mf_part_header(transfer, &outputs->output[i]);
+        if (status == MF_OK)
+            status = outputs->verbatim
+                         ? mf_transfer_file(transfer)
+                         : transfer_output(transfer, &outputs->output[i]);
+    }
+    return status == MF_OK && outputs->attempt ? mf_part_listed(transfer)
+                                               : status;
 }
 
 static enum mf_status transfer_all(struct mf_transfer *transfer)

@@ -41,6 +41,11 @@ enum mf_status mf_transfer_prepare(struct mf_transfer *transfer,
 enum mf_status mf_transfer_add_whole(struct mf_transfer *transfer,
                                      struct mf_piece *piece);
 
+/* Measures a tensor whose type has one scale, writes that, and moves the place
+ * of the piece, which is all of the tensor, after it. */
+enum mf_status mf_transfer_scale(struct mf_transfer *transfer,
+                                 struct mf_piece *piece);
+
 /* Cuts piece.span, whose first byte goes to piece.to, into pieces. */
 enum mf_status mf_transfer_add(struct mf_transfer *transfer,
                                struct mf_piece piece);

@@ -41,7 +41,7 @@ static enum mf_status compare_bytes(void *user, uint64_t offset,
     return MF_OK;
 }
 
-static enum mf_status compare_header(struct mf_output *output)
+enum mf_status mf_output_compare_header(struct mf_output *output)
 {
     struct mf_sink sink;
 
@@ -65,8 +65,8 @@ static enum mf_status make_again(struct mf_outputs *outputs,
                            "it was read, and a pipe cannot be compared with "
                            "it");
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
-        if (!outputs->verbatim)
-            status = compare_header(&outputs->output[i]);
+        if (!outputs->verbatim && !outputs->attempt)
+            status = mf_output_compare_header(&outputs->output[i]);
     crew->work += mf_outputs_work(outputs);
     if (status == MF_OK && outputs->resume)
         return mf_resume_recheck(outputs->resume) == MF_OK

@@ -158,6 +158,12 @@ static void null_mf_imatrix_merge(void)
     refused(mf_imatrix_merge(env, paths, 0, "out", NULL, NULL));
 }
 
+static void null_mf_parts_finish(void)
+{
+    refused(mf_parts_finish(NULL, "out.gguf", NULL, NULL));
+    named("path", mf_parts_finish(env, NULL, NULL, NULL));
+}
+
 static void null_mf_model_convert(void)
 {
     refused(mf_model_convert(NULL, "out.gguf", NULL, NULL));
@@ -1180,6 +1186,7 @@ static const struct {
     { "mf_model_validate_data", null_mf_model_validate_data },
     { "mf_model_validate_with", null_mf_model_validate_with },
     { "mf_models_duplicates", null_mf_models_duplicates },
+    { "mf_parts_finish", null_mf_parts_finish },
     { "mf_pattern_check", null_mf_pattern_check },
     { "mf_plan", null_mf_plan },
     { "mf_plan_fit", null_mf_plan_fit },
