@@ -132,6 +132,7 @@ struct options {
     uint64_t jobs;          /* see jobs.h; 0: not given */
     const char *part, *log; /* likewise; NULL: not given */
     uint64_t rank_timeout;  /* seconds; see ranks.h; 0: not given */
+    const char *share;      /* see OPTION_PART; NULL: not given */
 };
 extern struct options shared_options; /* run->options points here */
 
@@ -163,6 +164,11 @@ void args_add_common(const struct option *option);
 #define OPTION_RESUME                                                          \
     OPTION_FLAG("--resume", shared_options.resume,                             \
                 "keep finished parts when stopped, and continue with them")
+
+/* Likewise; see output.h. */
+#define OPTION_PART                                                            \
+    OPTION_TEXT("--part", "I/N", shared_options.share,                         \
+                "write part I of N only; 'modelfile finish OUT' joins them")
 
 /* For a command that reads models. */
 #define OPTION_ONE_FILE                                                        \

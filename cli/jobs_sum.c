@@ -6,39 +6,17 @@
 #include "cli/jobs_sum.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/answer.h"
 #include "cli/exits.h"
 #include "cli/json.h"
+#include "cli/part.h"
 #include "cli/report.h"
 #include "cli/units.h"
 
-static bool is_number(const char *text, size_t size, uint64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || *out > 99999)
-            return false;
-        *out = *out * 10 + (uint64_t)(text[i] - '0');
-    }
-    return size > 0 && *out > 0;
-}
-
 bool jobs_sum_part(struct run *run, struct jobs_sum *sum)
 {
-    const char *text = run->options->part;
-    const char *slash = text ? strchr(text, '/') : NULL;
-
-    sum->part = sum->parts = 1;
-    if (!text ||
-        (slash && is_number(text, (size_t)(slash - text), &sum->part) &&
-         is_number(slash + 1, strlen(slash + 1), &sum->parts) &&
-         sum->part <= sum->parts))
-        return true;
-    report_usage(
-        run, "'--part %.100s': it is I/N, from 1/N to N/N, such as 2/8", text);
-    return false;
+    return part_take(run, run->options->part, &sum->part, &sum->parts);
 }
 
 static void show_json(struct run *run, const struct jobs_sum *sum)

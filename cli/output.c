@@ -13,6 +13,8 @@
 
 #include "cli/formats.h"
 #include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/part.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "lib/program.h"
@@ -59,16 +61,81 @@ bool output_is_free(struct run *run, const char *operand)
     return false;
 }
 
-bool output_can_resume(struct run *run, const char *operand)
+bool output_excludes_part(struct run *run, const char *option, bool given)
 {
+    if (!given || !run->options->share)
+        return true;
+    report_usage(run, "'--part' and '%s' cannot both be given", option);
+    return false;
+}
+
+static bool parts_fit(struct run *run, uint64_t parts)
+{
+    if (parts <= MF_PARTS_MAX)
+        return true;
+    report_usage(run, "'--part': at most %d parts", MF_PARTS_MAX);
+    return false;
+}
+
+bool output_can_keep(struct run *run, const char *operand)
+{
+    uint64_t part, parts;
+
     if (run->options->resume && run->options->dry_run)
         report_usage(run, "'--resume' and '--dry-run' cannot both be given");
     else if (run->options->resume && output_is_stdout(operand))
         report_usage(run, "'--resume' requires a file as OUT: standard output "
                           "cannot be resumed");
+    else if (run->options->share && output_is_stdout(operand))
+        report_usage(run, "'--part' requires a file as OUT: standard output "
+                          "has no parts");
     else
-        return true;
+        return output_excludes_part(run, "--resume", run->options->resume) &&
+               output_excludes_part(run, "--dry-run", run->options->dry_run) &&
+               part_take(run, run->options->share, &part, &parts) &&
+               parts_fit(run, parts);
     return false;
+}
+
+void output_set_part(struct run *run, struct mf_convert_options *how)
+{
+    uint64_t part, parts;
+
+    if (!run->options->share ||
+        !part_take(run, run->options->share, &part, &parts))
+        return;
+    how->part = (uint32_t)part;
+    how->parts = (uint32_t)parts;
+}
+
+const char *output_done(const struct run *run, size_t files)
+{
+    return run->options->share ? "was written in part"
+           : files > 1         ? "was written, in several files"
+                               : "was written";
+}
+
+struct part_text output_part_text(struct run *run)
+{
+    struct mf_convert_options how = { 0 };
+    struct part_text text = { "" };
+
+    output_set_part(run, &how);
+    if (how.parts > 0)
+        snprintf(text.at, sizeof(text.at), " (part %u of %u)",
+                 (unsigned)how.part, (unsigned)how.parts);
+    return text;
+}
+
+void output_part_json(struct run *run)
+{
+    struct mf_convert_options how = { 0 };
+
+    output_set_part(run, &how);
+    if (how.parts == 0)
+        return;
+    json_number(run, "part", how.part);
+    json_number(run, "parts", how.parts);
 }
 
 static bool is_gone(long process)

@@ -20,8 +20,26 @@ bool output_fits(struct run *run, const char *operand);
  * what is written after long work. */
 bool output_is_free(struct run *run, const char *operand);
 
-/* False after report_usage if --resume makes no sense for the file. */
-bool output_can_resume(struct run *run, const char *operand);
+/* False after report_usage if --resume or --part makes no sense for the file.
+ */
+bool output_can_keep(struct run *run, const char *operand);
+
+/* The same for an option that --part excludes, if it is given. */
+bool output_excludes_part(struct run *run, const char *option, bool given);
+
+/* Sets what --part says; after output_can_keep. */
+void output_set_part(struct run *run, struct mf_convert_options *how);
+
+/* What became of an output of so many files: "was written". */
+const char *output_done(const struct run *run, size_t files);
+
+/* Of a part, what it is: " (part 3 of 7)", else ""; the members "part" and
+ * "parts". */
+struct part_text {
+    char at[64];
+};
+struct part_text output_part_text(struct run *run);
+void output_part_json(struct run *run);
 
 /* Remarks on files next to those that were written, count shards of that format
  * or the one at path: files that a process left when it was killed. */

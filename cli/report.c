@@ -258,14 +258,14 @@ void report_pending_edit(void *user, const struct mf_pending_edit *edit)
 /* Limits other than the heap's are about what a file may have. */
 static int code_of(const struct mf_error *error)
 {
+    if (advice_is_absent(error))
+        return EXIT_NO;
     if (error->status == MF_ERR_OUTPUT)
         return EXIT_OUTPUT;
     if (error->status == MF_ERR_STOPPED)
         return EXIT_SIGNAL + progress_signal();
     if (error->status == MF_ERR_MEMORY || budget_is_limit(error))
         return EXIT_MEMORY;
-    if (advice_is_absent(error))
-        return EXIT_NO;
     return advice_is_choice(error) ? EXIT_USAGE : EXIT_INPUT;
 }
 

@@ -116,8 +116,10 @@ static const char *refused(const struct run *run)
         return "--record";
     if (options->dhat)
         return "--dhat";
-    if (options->jobs || options->part || options->log)
-        return options->jobs ? "--jobs" : options->part ? "--part" : "--log";
+    if (options->jobs || options->log)
+        return options->jobs ? "--jobs" : "--log";
+    if (options->part || options->share)
+        return "--part";
     return NULL;
 }
 

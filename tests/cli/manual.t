@@ -328,6 +328,10 @@ prepare() { # EXAMPLE
     convert | quantize | dequantize) [ "$4" = - ] || rm -rf -- "$4" ;;
     merge) while [ $# -gt 1 ]; do shift; done && rm -f -- "$1" ;;
     split) rm -f -- "$4"-0* *.index.json ;;
+    finish)
+        while [ $# -gt 1 ]; do shift; done
+        "$modelfile" quantize model-f16.gguf "$1" Q8_0 --part 1/1 --quiet
+        ;;
     esac
 }
 

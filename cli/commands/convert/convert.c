@@ -114,6 +114,7 @@ static const struct option table[] = {
     OPTION_WHOLE,
     OPTION_ALLOW_MISSING,
     OPTION_RESUME,
+    OPTION_PART,
     OPTIONS_WRITE,
     { 0 },
 };

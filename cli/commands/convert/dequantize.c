@@ -26,6 +26,7 @@ static const struct option table[] = {
     OPTION_ALLOW_MISSING,
     OPTION_WHOLE,
     OPTION_RESUME,
+    OPTION_PART,
     OPTIONS_WRITE,
     { 0 },
 };

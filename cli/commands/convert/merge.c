@@ -32,6 +32,7 @@ static const struct option table[] = {
                  "tokens of a chunk, in which old importance matrices count "
                  "(default: 512)"),
     OPTION_RESUME,
+    OPTION_PART,
     OPTION_ALLOW_MISSING,
     OPTIONS_WRITE,
     { 0 },
@@ -129,11 +130,13 @@ static void add_matrices(struct run *run)
 /* Options that mean nothing for a matrix, or too large a number. */
 static bool fits_matrices(struct run *run)
 {
-    if (options.delete_inputs || run->options->resume)
+    if (options.delete_inputs || run->options->resume || run->options->share)
         report_usage(run,
                      "'%s' is for shards of a model, not for importance "
                      "matrices",
-                     options.delete_inputs ? "--delete-inputs" : "--resume");
+                     options.delete_inputs  ? "--delete-inputs"
+                     : run->options->resume ? "--resume"
+                                            : "--part");
     else if (options.chunk_size > INT32_MAX)
         report_usage(run, "invalid --chunk-size: at most %d", INT32_MAX);
     else
@@ -212,7 +215,9 @@ static void merge(struct run *run)
         report_usage(run, "'--delete-inputs' requires a file as OUT: output to "
                           "a pipe may be lost");
     else if (!output_fits(run, out_of(run)) ||
-             !output_can_resume(run, out_of(run)))
+             !output_can_keep(run, out_of(run)) ||
+             !output_excludes_part(run, "--delete-inputs",
+                                   options.delete_inputs))
         return;
     else
         write_model_or(run, &how, merge_several);

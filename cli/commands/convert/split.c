@@ -23,6 +23,7 @@ static const struct option table[] = {
     OPTION_FLAG("--no-tensor-first-split", options.empty_first,
                 "no tensors in the first file, only metadata (GGUF)"),
     OPTION_RESUME,
+    OPTION_PART,
     OPTION_ALLOW_MISSING,
     OPTIONS_WRITE,
     { 0 },

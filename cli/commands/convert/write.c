@@ -127,6 +127,7 @@ static void show_text(struct run *run, const char *path,
         out_text(out, ", in another order on the way back");
     if (result->back_without_mtp)
         out_text(out, ", which takes --no-mtp");
+    out_text(out, output_part_text(run).at);
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
@@ -185,7 +186,8 @@ static void show_json(struct run *run, const char *path,
         json_number(run, "rounded", result->rounded);
         json_number(run, "rounded_numbers", result->rounded_numbers);
     }
-    json_bool(run, "written", !run->options->dry_run);
+    output_part_json(run);
+    json_bool(run, "written", !run->options->dry_run && !run->options->share);
 }
 
 /* ---- suffixes and names ---- */
@@ -329,9 +331,7 @@ static void write_out(struct run *run, struct mf_model *model)
     note_assumed(run, &result);
     output_name_left(run, tensor_file(&name, path), result.format,
                      is_numbered(&result) ? result.file_count : 0);
-    report_done(run, path,
-                result.file_count > 1 ? "was written, in several files"
-                                      : "was written");
+    report_done(run, path, output_done(run, result.file_count));
     if (run->options->json)
         show_json(run, path, &result);
     else if (run->options->dry_run || !output_is_stdout(path))
@@ -367,14 +367,18 @@ void write_model(struct run *run, const struct mf_convert_options *options)
     all.replace = run->options->force;
     all.dry_run = run->options->dry_run;
     all.resume = run->options->resume;
+    output_set_part(run, &all);
     all.exceeds = warn_of_large;
     all.user = run;
     how = &all;
     run->chooses_missing = selection != NULL;
-    if (output_is_stdout(run->operand[1]) && is_sharded())
+    if (is_new_folder(run->operand[1]) && run->options->share)
+        report_usage(run, "'--part' requires a file as OUT: a folder cannot be "
+                          "written in parts");
+    else if (output_is_stdout(run->operand[1]) && is_sharded())
         report_usage(run, "several files cannot go to standard output");
     else if (output_fits(run, run->operand[1]) &&
-             output_can_resume(run, run->operand[1]))
+             output_can_keep(run, run->operand[1]))
         inputs_whole(run, write_out);
     how = NULL;
 }

@@ -55,7 +55,8 @@ bool outputs_check(struct run *run, const struct quantize_options *options,
                           "be combined");
         return false;
     }
-    if (!output_can_resume(run, ""))
+    if (!output_excludes_part(run, "--output", true) ||
+        !output_can_keep(run, ""))
         return false;
     for (size_t i = 0; i < outputs->count; i++) {
         if (!types_check_mix(run, outputs->at[i].type))

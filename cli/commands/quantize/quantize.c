@@ -96,6 +96,7 @@ static const struct option table[] = {
     OPTION_ALLOW_MISSING,
     OPTION_WHOLE,
     OPTION_RESUME,
+    OPTION_PART,
     OPTIONS_WRITE,
     { 0 },
 };
@@ -246,9 +247,7 @@ static void write_model(struct run *run, struct mf_model *model,
         mf_type_errors_forget(target->errors);
     output_name_left(run, path, result.format,
                      options.keep_split ? result.file_count : 0);
-    report_done(run, path,
-                result.file_count > 1 ? "was written, in several files"
-                                      : "was written");
+    report_done(run, path, output_done(run, result.file_count));
     result_show(run, path, &result, request);
     if (!target)
         return;
@@ -283,6 +282,7 @@ static void quantize_model(struct run *run, struct mf_model *model)
         .resume = run->options->resume,
     };
 
+    output_set_part(run, &how);
     if (!output_choose_names(run, model, path, &how))
         return;
     if (outputs.count > 0) {
@@ -308,8 +308,8 @@ static void mention_buffers(struct run *run)
 static bool can_write(struct run *run, const char *out)
 {
     if (!out)
-        return output_can_resume(run, "");
-    if (!output_fits(run, out) || !output_can_resume(run, out))
+        return output_can_keep(run, "");
+    if (!output_fits(run, out) || !output_can_keep(run, out))
         return false;
     if (!options.keep_split || run->options->dry_run || !output_is_stdout(out))
         return true;

@@ -13,7 +13,8 @@
 
 static bool has_report(const struct run *run, const struct request *request)
 {
-    return request->options.report && !run->options->dry_run;
+    return request->options.report && !run->options->dry_run &&
+           !run->options->share;
 }
 
 /* Copies have no error to measure, whatever their type: the row says so. */
@@ -76,6 +77,7 @@ static void show_text(struct run *run, const char *path,
                size_text(result->file_size).at);
     if (result->file_count > 1)
         out_format(out, " in %zu files", result->file_count);
+    out_text(out, output_part_text(run).at);
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
@@ -111,7 +113,8 @@ static void show_json(struct run *run, const char *path,
     json_bool(run, "needs_imatrix", result->unweighted > 0);
     json_number(run, "effort", result->effort);
     patterns_json(run, &request->patterns);
-    json_bool(run, "written", !run->options->dry_run);
+    output_part_json(run);
+    json_bool(run, "written", !run->options->dry_run && !run->options->share);
     mf_json_key(&run->json, "types");
     mf_json_begin(&run->json, '{');
     for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)

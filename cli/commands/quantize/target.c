@@ -123,6 +123,14 @@ bool target_check(struct run *run, const struct quantize_options *options)
                          needs);
         return !needs;
     }
+    if (run->options->share) {
+        report_usage(run,
+                     "'--part' and '%s' cannot both be given: a run with "
+                     "--dry-run and --save-recipe chooses the types for all "
+                     "parts, which take --recipe",
+                     target_name(options));
+        return false;
+    }
     if (options->types && !types_check_list(run, "--types", options->types))
         return false;
     return check_alone(run, options) && check_names(run, options) &&
