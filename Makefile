@@ -836,7 +836,7 @@ THREADED  = $(patsubst %.c,$(BUILD)/check-gcc-san/tests/%,$(notdir $(shell grep 
 
 # Scripts about what is around the code, or that reach little of it that others
 # do not; under sanitizers each takes 5 to 70 s.
-BESIDE   := abi alloc bench ci complete complete_shells convert_options crash docs editors effort embed fixtures mixes model_types outside output package plan_archs python remote_counts remote_cuts remote_resume resume rows screen target target_resume touched tsv words
+BESIDE   := abi alloc bench ci complete complete_shells convert_options crash docs editors effort embed fixtures mixes model_types outside output package plan_archs python remote_counts remote_cuts remote_resume resume rows screen slurm target target_resume touched tsv words
 
 check: ## long tests, other builds and systems, then tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
