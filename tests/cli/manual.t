@@ -82,9 +82,10 @@ check_empty "mixes, too" all_in "$pages/man7/$types" <"$dir/mixes"
 undocumented='LD_PRELOAD'
 # The library for threads reads it.
 not_read='OMP_NUM_THREADS'
+# Those in cli/mpi are MPI's.
 variables() {
     {
-        grep -rho 'getenv("[A-Z_]*")' cli lib | sed 's/.*"\(.*\)".*/\1/'
+        grep -rho --exclude-dir=mpi 'getenv("[A-Z_]*")' cli lib | sed 's/.*"\(.*\)".*/\1/'
         grep -rhoE '"(MODELFILE|HF|HUGGING[A-Z]*|TRANSFORMERS)_[A-Z_]*"' cli lib \
             --include='*.c' | tr -d '"'
         echo "$not_read"
