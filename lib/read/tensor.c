@@ -20,7 +20,7 @@ struct reading {
     const struct mf_source *source;
     enum mf_type type;
     enum mf_read_as as;
-    const struct mf_codec *codec; /* NULL: turn does it */
+    const struct mf_codec *codec; /* NULL: turn, or nothing, does it */
     mf_turn *turn;
     uint64_t elements; /* of the tensor */
 };
@@ -58,6 +58,15 @@ no_decoder(struct mf_env *env, const struct mf_record *record, const char *what)
                       "tensor '%s' %s", mf_record_name(record).text, what);
 }
 
+/* Whether the numbers are what is wanted already. */
+static bool are_wanted(const struct reading *reading)
+{
+    return reading->as == MF_READ_OWN ||
+           (reading->type == MF_TYPE_F32 && reading->as == MF_READ_F32) ||
+           (reading->type == MF_TYPE_F64 && reading->as == MF_READ_F64) ||
+           (reading->type == MF_TYPE_I64 && reading->as == MF_READ_I64);
+}
+
 static enum mf_status check_type(const struct reading *reading)
 {
     const struct mf_record *record = reading->record;
@@ -66,7 +75,7 @@ static enum mf_status check_type(const struct reading *reading)
 
     if (reading->type == MF_TYPE_UNKNOWN)
         return no_decoder(env, record, "has an unknown type");
-    if (reading->as == MF_READ_OWN || reading->codec || reading->turn)
+    if (are_wanted(reading) || reading->codec || reading->turn)
         return MF_OK;
     snprintf(what, sizeof(what), "is %s: %s", mf_types[reading->type].name,
              reading->as == MF_READ_I64 ? "its numbers are not integers"
@@ -134,10 +143,10 @@ static enum mf_status begin(struct mf_tensor_reader *reader, size_t index,
         .type = type,
         .as = as,
     };
-    if (type != MF_TYPE_UNKNOWN && as != MF_READ_OWN)
+    if (type != MF_TYPE_UNKNOWN && !are_wanted(out))
         out->turn = mf_turn_of(type, as);
-    if (type != MF_TYPE_UNKNOWN && !out->turn &&
-        (as == MF_READ_F32 || as == MF_READ_F64))
+    if (type != MF_TYPE_UNKNOWN && !are_wanted(out) && !out->turn &&
+        as != MF_READ_I64)
         out->codec = mf_env_codec(reader->model->env, reader->isa, type);
     return check_type(out) == MF_OK ? check_size(out)
                                     : reader->env.error.status;
@@ -287,15 +296,6 @@ static enum mf_status read_numbers(const struct reading *reading,
         to += some * width;
     }
     return MF_OK;
-}
-
-/* Whether the numbers are what is wanted already. */
-static bool are_wanted(const struct reading *reading)
-{
-    return reading->as == MF_READ_OWN ||
-           (reading->type == MF_TYPE_F32 && reading->as == MF_READ_F32) ||
-           (reading->type == MF_TYPE_F64 && reading->as == MF_READ_F64) ||
-           (reading->type == MF_TYPE_I64 && reading->as == MF_READ_I64);
 }
 
 enum mf_status mf_tensor_reader_read(struct mf_tensor_reader *reader,

@@ -11,18 +11,7 @@ size_t mf_read_size(enum mf_read_as as)
     return as == MF_READ_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* ---- integers and doubles ---- */
-
-static bool doubles_copied(const uint8_t *bytes, enum mf_type from, void *out,
-                           size_t count, size_t *bad)
-{
-    double *numbers = out;
-
-    (void)from, (void)bad;
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = mf_little_double(bytes + i * sizeof(*numbers));
-    return true;
-}
+/* ---- bools and integers ---- */
 
 static bool bools_to_floats(const uint8_t *bytes, enum mf_type from, void *out,
                             size_t count, size_t *bad)
@@ -80,8 +69,6 @@ static bool integers_copied(const uint8_t *bytes, enum mf_type from, void *out,
 
 mf_turn *mf_turn_of(enum mf_type from, enum mf_read_as as)
 {
-    if (from == MF_TYPE_F64 && as == MF_READ_F64)
-        return doubles_copied;
     if (from == MF_TYPE_BOOL && as == MF_READ_F32)
         return bools_to_floats;
     if (!mf_type_is_integer(from) || as == MF_READ_F32)
