@@ -157,7 +157,7 @@ cut -f 1 "$copy/changes" | sort -u >"$copy/files"
 # ---- which tests run which line
 
 # Those that take minutes, or look at other things than what the code does.
-not_here="*/test_sweep */test_malloc_count */test_quant_golden tests/cli/bench.t \
+not_here="*/test_sweep */test_malloc_count tests/cli/bench.t \
 tests/cli/crash.t tests/cli/heap.t tests/cli/hostile.t tests/project/install.t tests/project/layers.t \
 tests/cli/models.t tests/cli/outside.t tests/project/replay.t tests/cli/sarif.t tests/project/undecoded.t \
 tests/project/convert_docs.t tests/project/hook.t"
