@@ -6,6 +6,8 @@
  * Trees of nodes are made at random.  Next to each node there is an array of
  * numbers, which is changed by the obvious loop.
  */
+#include <errno.h>
+
 #include "lib/derive/derive.h"
 #include "lib/model/model.h"
 #include "tests/image.h"
@@ -28,11 +30,40 @@ static const struct {
     { "BF16", "[40,150]", 2, MF_TYPE_BF16 },
 };
 
+/* Reads that give less than is asked for, and nothing from image_end on. */
+#define AT_ONCE 700
+
+static uint64_t image_end;
+
+static int64_t read_image(void *user, uint64_t offset, void *buffer,
+                          size_t size)
+{
+    uint64_t left = offset < image_end ? image_end - offset : 0;
+    size_t some = size < AT_ONCE ? size : AT_ONCE;
+
+    (void)user;
+    some = some < left ? some : (size_t)left;
+    memcpy(buffer, image.at + offset, some);
+    return (int64_t)some;
+}
+
+static struct mf_model *open_image(void)
+{
+    struct mf_byte_source source = { .size = sizeof(source),
+                                     .name = "m",
+                                     .bytes = image.size,
+                                     .read = read_image };
+    struct mf_model *model;
+
+    image_end = image.size;
+    assert_int_equal(mf_model_open_source(env, &source, NULL, &model), MF_OK);
+    return model;
+}
+
 static struct mf_model *open_tensors(void)
 {
     char header[2048] = "{";
     size_t end = 0, used = 1;
-    struct mf_model *model;
 
     for (size_t i = 0; i < COUNT(tensors); i++) {
         size_t begin = end;
@@ -52,10 +83,7 @@ static struct mf_model *open_tensors(void)
     put(header, used);
     for (uint64_t at = 0; at < end; at++)
         put_number((at * 2654435761U) >> 9, 1);
-    assert_int_equal(
-        mf_model_open_memory(env, "m", image.at, image.size, NULL, &model),
-        MF_OK);
-    return model;
+    return open_image();
 }
 
 /* ---- a node, and what it is ---- */
@@ -537,6 +565,33 @@ static void a_whole_tensor_is_plain(void **state)
     mf_model_close(model);
 }
 
+/* The last tensor has lost bytes since the model was opened. */
+static void what_has_become_shorter_cannot_be_read(void **state)
+{
+    struct mf_model *model = open_tensors();
+    const size_t last = COUNT(tensors) - 1;
+    uint8_t bytes[2 * ELEMENTS];
+    struct mf_arena arena;
+    struct mf_derivation d;
+    struct mf_source source;
+
+    (void)state;
+    mf_arena_init(&arena, env);
+    assert_int_equal(mf_derivation_init(&d, env, &arena), MF_OK);
+    mf_derived_open(mf_derive_tensor(&d, model, last), "made", &source);
+    assert_int_equal(source.size, sizeof(bytes));
+    image_end -= 1;
+    errno = 0;
+    assert_int_equal(mf_source_read(env, &source, 0, bytes, sizeof(bytes)),
+                     MF_ERR_IO);
+    if (!strstr(mf_env_error(env)->message, strerror(EIO)))
+        fail_msg("%s", mf_env_error(env)->message);
+    mf_clear_error(env);
+    mf_source_close(&source);
+    mf_arena_release(&arena);
+    mf_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +599,7 @@ int main(void)
         WITH_ENV(numbers_are_as_in_pytorch),
         WITH_ENV(what_does_not_fit_is_refused),
         WITH_ENV(a_whole_tensor_is_plain),
+        WITH_ENV(what_has_become_shorter_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
