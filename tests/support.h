@@ -181,12 +181,26 @@ struct test_heap {
     bool fail_after;  /* and all that follow it */
 };
 
+/* Bytes that follow each block, to show that none was written there.  Where
+ * memory is checked that is noticed at once. */
+enum { TEST_GUARD = TEST_SANITIZED ? 0 : 16, TEST_FILL = 0xa5 };
+
+static inline void test_check_guard(const void *block, size_t size)
+{
+    for (size_t i = 0; i < TEST_GUARD; i++)
+        if (((const uint8_t *)block)[size + i] != TEST_FILL)
+            fail_msg("byte %zu of a block of %zu was written", size + i, size);
+}
+
+/* New memory is filled with what is no likely number. */
 static inline void *test_resize(void *user, void *block, size_t old_size,
                                 size_t new_size)
 {
     struct test_heap *heap = user;
-    void *moved;
+    uint8_t *moved;
 
+    if (old_size > 0)
+        test_check_guard(block, old_size);
     if (new_size == 0) {
         heap->live -= old_size;
         free(block);
@@ -198,8 +212,11 @@ static inline void *test_resize(void *user, void *block, size_t old_size,
             (heap->fail_after && heap->fail_at && heap->calls > heap->fail_at))
             return NULL;
     }
-    moved = realloc(block, new_size);
+    moved = realloc(block, new_size + TEST_GUARD);
     assert_non_null(moved);
+    if (new_size > old_size)
+        memset(moved + old_size, TEST_FILL, new_size - old_size);
+    memset(moved + new_size, TEST_FILL, TEST_GUARD);
     heap->live += new_size - old_size;
     return moved;
 }

@@ -144,6 +144,33 @@ static void texts_have_the_ids_of_transformers(void **state)
     assert_true(rows > 100);
 }
 
+/* Each byte is a token: there is no room for one more. */
+static void the_longest_piece(void **state)
+{
+    static char text[MF_TEXT_MAX + 1];
+    struct mf_encoder *tokenizer;
+    struct mf_model *model;
+    struct mf_arena arena;
+    uint32_t *ids;
+    size_t count;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    tokenizer = open_tokenizer("llama3", &arena, &model);
+    if (mf_encoder_run(tokenizer, (struct mf_str){ text, MF_TEXT_MAX }, false,
+                       &ids, &count) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    assert_int_equal(count, MF_TEXT_MAX);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ids[i], ids[0]);
+    assert_int_equal(mf_encoder_run(tokenizer,
+                                    (struct mf_str){ text, MF_TEXT_MAX + 1 },
+                                    false, &ids, &count),
+                     MF_ERR_LIMIT);
+    mf_arena_release(&arena);
+    mf_model_close(model);
+}
+
 static void a_name_is_found_by_the_ids(void **state)
 {
     struct mf_model *model = open_fixture("tokenize/named/model.safetensors");
@@ -308,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(texts_have_the_ids_of_transformers),
+        WITH_ENV(the_longest_piece),
         WITH_ENV(a_name_is_found_by_the_ids),
         WITH_ENV(other_ids_are_refused),
         WITH_ENV(expressions_match_as_in_oniguruma),
