@@ -48,6 +48,7 @@ static void is(const char *name, const char *part, struct mf_str text,
                  text.at ? text.at : "", expected ? expected : "(none)");
 }
 
+/* A name ends where it says, whatever follows. */
 static void names_are_read_as_gguf_py_reads_them(void **state)
 {
     (void)state;
@@ -55,10 +56,14 @@ static void names_are_read_as_gguf_py_reads_them(void **state)
         const struct mf_name_counts counts = { .total = rows[i].total };
         const char *name = rows[i].name;
         struct mf_name_parts parts;
-        char label[MF_NAME_SIZE_MAX];
+        char label[MF_NAME_SIZE_MAX], more[256];
 
-        assert_int_equal(
-            mf_name_split(&arena, str(name), rows[i].total, &parts), MF_OK);
+        assert_true(strlen(name) + 2 < sizeof(more));
+        sprintf(more, "%s7b", name);
+        assert_int_equal(mf_name_split(&arena,
+                                       (struct mf_str){ more, strlen(name) },
+                                       rows[i].total, &parts),
+                         MF_OK);
         is(name, "name", parts.full, rows[i].full);
         is(name, "organization", parts.organization, rows[i].organization);
         is(name, "basename", parts.basename, rows[i].basename);
@@ -71,6 +76,40 @@ static void names_are_read_as_gguf_py_reads_them(void **state)
         is(name, "file", mf_name_file(&arena, str(name), &parts, "F16", NULL),
            rows[i].file);
     }
+}
+
+static void *digits_resize(void *user, void *block, size_t old_size,
+                           size_t new_size)
+{
+    uint8_t *moved = test_resize(user, block, old_size, new_size);
+
+    if (moved && new_size > old_size)
+        memset(moved + old_size, '7', new_size - old_size);
+    return moved;
+}
+
+/* Where memory is full of digits, too, "small" has none, and so is no size next
+ * to one. */
+static void digits_after_a_word_are_not_its_own(void **state)
+{
+    struct test_heap heap = { 0 };
+    struct mf_options options = { .size = sizeof(options),
+                                  .allocator = { .resize = digits_resize,
+                                                 .user = &heap } };
+    struct mf_env *own = mf_env_new(&options);
+    struct mf_name_parts parts;
+    struct mf_arena digits;
+
+    (void)state;
+    assert_non_null(own);
+    mf_arena_init(&digits, own);
+    assert_int_equal(mf_name_split(&digits, str("Some-2b-small"), 0, &parts),
+                     MF_OK);
+    is("", "basename", parts.basename, "Some");
+    is("", "size", parts.size_label, "2B");
+    is("", "finetune", parts.finetune, "small");
+    mf_arena_release(&digits);
+    mf_env_free(own);
 }
 
 static void experts_are_counted_once(void **state)
@@ -166,6 +205,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, arena_setup, arena_teardown)
     const struct CMUnitTest tests[] = {
         WITH_ARENA(names_are_read_as_gguf_py_reads_them),
+        cmocka_unit_test(digits_after_a_word_are_not_its_own),
         WITH_ARENA(files_are_named_without_spaces),
         WITH_ARENA(names_of_too_many_words),
         cmocka_unit_test(experts_are_counted_once),

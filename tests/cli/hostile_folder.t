@@ -127,6 +127,20 @@ unstacked() {
 }
 check_empty "a tensor without elements does not become 2^24 tensors" unstacked
 
+# The same with 16 numbers and no other dimension: there are no places.
+no_places() {
+    {
+        head -c 136 "$work/empty.gguf"
+        printf '\1\0\0\0\20\0\0\0\0\0\0\0'
+        head -c $((12 + 64)) /dev/zero
+    } >"$work/row.gguf"
+    "$modelfile" convert "$work/row.gguf" "$work/out.safetensors" --names hf \
+        >"$work/o" 2>"$work/e"
+    [ $? -eq 3 ] && grep -q "'blk.0.ffn_gate_exps.weight' has no counterpart" \
+        "$work/e" || cat "$work/e"
+}
+check_empty "a list of numbers is not unstacked" no_places
+
 # The same with one row of 32 numbers for each of so many experts.
 stacked() {
     head -c 140 "$work/empty.gguf"

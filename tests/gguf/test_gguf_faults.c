@@ -194,11 +194,69 @@ static void bools_are_0_or_1(void **state)
     free(bytes);
 }
 
+static size_t place_of(const char *text, const uint8_t *bytes, size_t size)
+{
+    size_t length = strlen(text), at = 0;
+
+    while (memcmp(bytes + at, text, length) != 0)
+        assert_true(++at + length <= size);
+    return at;
+}
+
+/* The only finding is about that key. */
+static void check_key(const uint8_t *bytes, size_t size, const char *message)
+{
+    struct mf_finding finding;
+    struct mf_model *model;
+
+    assert_int_equal(
+        mf_model_open_memory(env, "made.gguf", bytes, size, NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
+    assert_int_equal(mf_model_info(model)->error_count, 1);
+    assert_true(find_rule(model, "GGUF-IMATRIX-KEY", &finding));
+    if (strncmp(finding.message, message, strlen(message)) != 0)
+        fail_msg("'%s', not '%s'", finding.message, message);
+    mf_model_close(model);
+}
+
+/* Each key under another name, and each number as an i32. */
+static void keys_of_an_importance_matrix(void **state)
+{
+    static const char *const keys[] = { "imatrix.datasets",
+                                        "imatrix.chunk_count",
+                                        "imatrix.chunk_size" };
+    size_t size;
+    uint8_t *bytes = load(fixture_path("good-imatrix.gguf"), &size);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        size_t at = place_of(keys[i], bytes, size);
+        uint8_t *type = bytes + at + strlen(keys[i]);
+        char message[80];
+
+        bytes[at] = 'j';
+        snprintf(message, sizeof(message), "'%s' is missing", keys[i]);
+        check_key(bytes, size, message);
+        bytes[at] = 'i';
+        if (i == 0) /* is a list */
+            continue;
+        assert_int_equal(*type, 4);
+        *type = 5;
+        snprintf(message, sizeof(message), "'%s' is of type i32, not u32",
+                 keys[i]);
+        check_key(bytes, size, message);
+        *type = 4;
+    }
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FAULT_TESTS,
         WITH_ENV(bools_are_0_or_1),
+        WITH_ENV(keys_of_an_importance_matrix),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

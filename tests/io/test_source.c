@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/io/source.h"
 #include "tests/with_scratch.h"
 
 /* ---- a store ---- */
@@ -677,6 +678,29 @@ static void test_expected(void **state)
     nothing_left();
 }
 
+/* ---- all bytes or none ---- */
+
+static void test_all_or_none(void **state)
+{
+    char bytes[4] = "";
+    int fd;
+
+    (void)state;
+    save(scratch_path("three"), "abc", 3);
+    fd = open(scratch_path("three"), O_RDONLY);
+    assert_true(fd >= 0);
+    assert_true(mf_fd_read(fd, 0, bytes, 3));
+    assert_string_equal(bytes, "abc");
+    assert_true(mf_fd_read(fd, 3, bytes, 0));
+    errno = 0;
+    assert_false(mf_fd_read(fd, 1, bytes, 3));
+    assert_int_equal(errno, EIO);
+    close(fd);
+    assert_false(mf_fd_read(fd, 0, bytes, 3));
+    assert_int_equal(errno, EBADF);
+    unlink(scratch_path("three"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -687,6 +711,7 @@ int main(void)
         WITH_ENV(test_one_at_a_time), WITH_ENV(test_descriptor),
         WITH_ENV(test_beginnings),    WITH_ENV(test_detection),
         WITH_ENV(test_data_beyond),   WITH_ENV(test_expected),
+        WITH_ENV(test_all_or_none),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

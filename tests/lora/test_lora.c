@@ -571,6 +571,48 @@ static void test_adapter_refused(void **state)
                 "does not name the model");
 }
 
+/* ---- what an adapter says ---- */
+
+static struct mf_adapter_info info_of(const char *kind, const char *base)
+{
+    struct mf_adapter_info info;
+    struct mf_model *model;
+    char config[1024];
+
+    snprintf(config, sizeof(config),
+             "{\"peft_type\":\"%s\",\"lora_alpha\":3,"
+             "\"base_model_name_or_path\":\"%s\"}",
+             kind, base);
+    save_parts("adapter.safetensors", adapter_parts, COUNT(adapter_parts));
+    save_config(config);
+    model = open_model(scratch_path("adapter.safetensors"));
+    assert_int_equal(mf_model_adapter_info(model, &info), MF_OK);
+    mf_model_close(model);
+    return info;
+}
+
+/* Texts that do not fit, or would end early, are left out. */
+static void test_info(void **state)
+{
+    struct mf_adapter_info info = info_of("LORA", "a\\u0001b");
+    char text[sizeof(info.base_model) + 1];
+
+    (void)state;
+    assert_string_equal(info.kind, "lora");
+    assert_string_equal(info.base_model, "a\001b");
+    info = info_of("LO\\u0000RA", "a\\u0000b");
+    assert_string_equal(info.kind, "");
+    assert_string_equal(info.base_model, "");
+    memset(text, 'x', sizeof(text));
+    text[sizeof(info.base_model) - 1] = '\0';
+    info = info_of("LORA", text);
+    assert_string_equal(info.base_model, text);
+    text[sizeof(info.base_model) - 1] = 'x';
+    text[sizeof(info.base_model)] = '\0';
+    info = info_of("LORA", text);
+    assert_string_equal(info.base_model, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -589,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_output),
         cmocka_unit_test(test_adapter),
         cmocka_unit_test(test_adapter_refused),
+        cmocka_unit_test(test_info),
     };
 
     return RUN_WITH_SCRATCH(tests);

@@ -117,8 +117,17 @@ static void refusals(void **state)
         put_tokenizer(rows[i].facts, rows[i].tokens, rows[i].normalizer);
         assert_refused(mf_unigram_put_xlm, rows[i].words);
     }
-    begin("{\"model_type\": \"xlm-roberta\", \"vocab_size\": 5000000}");
-    assert_refused(mf_unigram_put_xlm, "5000000 tokens, at most 4194304");
+}
+
+static void the_largest_vocabulary(void **state)
+{
+    (void)state;
+    begin("{\"model_type\": \"xlm-roberta\", \"vocab_size\": 4194304}");
+    assert_int_equal(run(mf_unigram_put_xlm, "bert"), MF_OK);
+    finish();
+    put_file("config.json",
+             "{\"model_type\": \"xlm-roberta\", \"vocab_size\": 4194305}");
+    assert_refused(mf_unigram_put_xlm, "4194305 tokens, at most 4194304");
 }
 
 int main(void)
@@ -127,6 +136,7 @@ int main(void)
         WITH_ENV(tokens_scores_and_types),
         WITH_ENV(other_facts),
         WITH_ENV(refusals),
+        WITH_ENV(the_largest_vocabulary),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
