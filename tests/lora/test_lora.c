@@ -571,6 +571,80 @@ static void test_adapter_refused(void **state)
                 "does not name the model");
 }
 
+/* ---- an adapter of a folder that becomes GGUF ---- */
+
+#define DOWN "model.layers.0.mlp.down_proj"
+#define WIDE 12
+
+static void copy_folder(void)
+{
+    static const char *const names[] = { "config.json", "tokenizer.json",
+                                         "tokenizer_config.json" };
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char path[64];
+        uint8_t *bytes;
+        size_t size;
+
+        snprintf(path, sizeof(path), "good-hf-llama/%s", names[i]);
+        bytes = load(fixture_path(path), &size);
+        save(scratch_path(names[i]), bytes, size);
+        free(bytes);
+    }
+}
+
+static void must_be_merged_as(const char *name, float scale)
+{
+    struct mf_model *model = open_model(scratch_path("out.gguf"));
+    struct mf_tensor tensor;
+    uint8_t *bytes;
+    size_t size;
+
+    must_have(model, name, 8, WIDE, &tensor);
+    mf_model_close(model);
+    bytes = load(scratch_path("out.gguf"), &size);
+    for (uint64_t i = 0; i < 8 * WIDE; i++) {
+        float want = 0;
+
+        for (uint64_t k = 0; k < 2; k++)
+            want += value_at(1, i / WIDE * 2 + k) *
+                    value_at(0, k * WIDE + i % WIDE);
+        want = value_at(0, i) + scale * want;
+        in_file_order(&want, 1, 4);
+        assert_memory_equal(bytes + tensor.data.offset + i * 4, &want, 4);
+    }
+    free(bytes);
+}
+
+/* Its names are those that the folder has, or those in GGUF. */
+static void test_names(void **state)
+{
+    static const char *const adapters[] = { "adapter.safetensors",
+                                            "adapter.gguf" };
+    static const struct part model[] = { { DOWN ".weight", 8, WIDE } };
+    static const struct part adapter[] = {
+        { "base_model.model." DOWN ".lora_A.weight", 2, WIDE },
+        { "base_model.model." DOWN ".lora_B.weight", 8, 2 },
+    };
+    struct mf_convert_options how = to_gguf();
+
+    (void)state;
+    copy_folder();
+    save_parts("model.safetensors", model, COUNT(model));
+    save_parts("adapter.safetensors", adapter, COUNT(adapter));
+    save_config(usual);
+    must_convert(env, scratch_path("adapter.safetensors"),
+                 scratch_path("adapter.gguf"), &how);
+    how.base = NULL;
+    how.type = "f32";
+    for (size_t i = 0; i < COUNT(adapters); i++) {
+        how.lora = scratch_path(adapters[i]);
+        must_convert(env, scratch_path("model.safetensors"),
+                     scratch_path("out.gguf"), &how);
+        must_be_merged_as("blk.0.ffn_down.weight", 3.0f / 2);
+    }
+}
+
 /* ---- what an adapter says ---- */
 
 static struct mf_adapter_info info_of(const char *kind, const char *base)
@@ -631,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_output),
         cmocka_unit_test(test_adapter),
         cmocka_unit_test(test_adapter_refused),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_info),
     };
 
