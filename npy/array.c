@@ -156,7 +156,7 @@ enum mf_status mf_npy_add(struct mf_index *index, const struct mf_part *part,
     record.flags = MF_RECORD_SIZED;
     record.storage = at->row + 1;
     note_kind(index, header, &record);
-    /* A record's size is not in the header. */
+    /* Of elements without bytes there are as many as one likes. */
     if (header->element == 0) {
         record.size = at->size - header->data;
         record.offset = mf_stored_offset(index, at->row) + header->data;
