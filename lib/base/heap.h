@@ -69,9 +69,9 @@ struct mf_env {
     void *run_user;
     const struct mf_ranks *ranks; /* NULL: the work is this process's */
     struct mf_meetings *meetings; /* with them; see ranks.c */
-    const char *isa; /* that the program wants; NULL: the best */
-    bool discards;   /* what it writes: see mf_env_discard */
-    bool dash;       /* see mf_env_use_dash */
+    const char *isa;              /* that the program wants; NULL: the best */
+    bool discards;                /* what it writes: see mf_env_discard */
+    bool dash;                    /* see mf_env_use_dash */
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */

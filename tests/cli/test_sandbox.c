@@ -302,10 +302,8 @@ static void test_still_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_call_table),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_calls),       cmocka_unit_test(test_call_table),
+        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_still_there),
     };
 
