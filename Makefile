@@ -720,6 +720,7 @@ $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o $(BUILD)/cli/sandbox_filter.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,decimal json out \
     measure/csv measure/fingerprint)
+$(BUILD)/tests/test_scale_model: $(BUILD)/cli/measure/bench/scale_model.o
 $(BUILD)/tests/test_remote: $(patsubst %,$(BUILD)/cli/remote/%.o,address reply)
 $(BUILD)/tests/test_asking: $(patsubst %,$(BUILD)/cli/%.o,room remote/asking remote/shelf remote/wire)
 $(BUILD)/tests/test_hub: $(patsubst %,$(BUILD)/cli/%.o,hub_cache walk buffer remote/address remote/hub)
