@@ -88,6 +88,8 @@ struct command {
     /* Takes a value that is not one of an option's words, to explain it once
      * all operands are known; false if there is nothing to explain. */
     bool (*other_choice)(const struct option *option, const char *value);
+    /* Whether it asks for ranks_gather_seconds. */
+    bool (*gathers)(void);
     /* It does not do the same when it runs again, so it is not tried. */
     bool once;
     /* Prints a paragraph of the help text, below the usage line. */

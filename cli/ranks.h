@@ -42,6 +42,10 @@ void ranks_leave(struct run *run);
  * did most; 0.05: a twentieth. */
 double ranks_imbalance(void);
 
+/* What a gather takes: the median of some that all ranks made for a command
+ * whose row asks for it; 0: there was none. */
+double ranks_gather_seconds(void);
+
 /* Ends MPI, and returns the exit code of this process: rank 0 alone has the
  * answer. */
 int ranks_end(int code);

@@ -127,8 +127,12 @@ void svg_head(struct svg *to, int width, int height, int left,
 bool svg_write(struct run *run, struct mf_model *model,
                const struct buffer *picture, const char *path)
 {
-    if (mf_output_write(model, output_path(path), run->options->force,
-                        picture->at, picture->size) != MF_OK) {
+    const char *to = output_path(path);
+    bool force = run->options->force;
+
+    if ((model ? mf_output_write(model, to, force, picture->at, picture->size)
+               : mf_file_write(run->env, to, force, picture->at,
+                               picture->size)) != MF_OK) {
         report_failure(run, path);
         return false;
     }

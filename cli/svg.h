@@ -24,7 +24,8 @@ struct mf_str svg_title(const char *path);
 void svg_head(struct svg *to, int width, int height, int left,
               struct mf_str title, const char *what);
 
-/* Writes a picture that is complete; false after a report. */
+/* Writes a picture that is complete; model: what it was made of, or NULL.
+ * False after a report. */
 bool svg_write(struct run *run, struct mf_model *model,
                const struct buffer *picture, const char *path);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
@@ -22,6 +23,7 @@
 
 #define TIMEOUT     120 /* seconds */
 #define TIMEOUT_MAX 1000000
+#define GATHERS     101 /* that are timed */
 
 static const struct option timeout_option =
     OPTION_COUNT("--rank-timeout", "SECONDS", shared_options.rank_timeout,
@@ -32,6 +34,7 @@ static struct {
     struct run *run;
     bool met, joined, left;
     double mean, most; /* work of a rank */
+    double gather;     /* seconds of one */
 } state;
 
 /* ---- starting ---- */
@@ -241,6 +244,32 @@ static void abandon(void)
         mf_env_abandon(state.run->env);
 }
 
+/* Of as many bytes as ranks bring to a meeting of the library. */
+static void time_gathers(void)
+{
+    struct identity mine = { .order = 0 };
+    struct timespec begun, now;
+    double seconds[GATHERS];
+    struct identity *all = room_take(state.ranks.count * sizeof(*all));
+
+    for (size_t i = 0; all && i < GATHERS; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &begun);
+        state.ranks.gather(state.ranks.user, &mine, sizeof(mine), all);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        seconds[i] = (double)(now.tv_sec - begun.tv_sec) +
+                     (double)(now.tv_nsec - begun.tv_nsec) * 1e-9;
+    }
+    if (!all)
+        state.ranks.end(state.ranks.user, "out of memory");
+    mf_times_sort(seconds, GATHERS);
+    state.gather = mf_times_percentile(seconds, GATHERS, 50);
+}
+
+double ranks_gather_seconds(void)
+{
+    return state.gather;
+}
+
 bool ranks_join(struct run *run)
 {
     state.run = run;
@@ -252,6 +281,9 @@ bool ranks_join(struct run *run)
                     "another rank could not begin");
         return false;
     }
+    if (!run->command->shared && run->command->gathers &&
+        run->command->gathers() && !run->options->help)
+        time_gathers();
     if (!run->command->shared || run->options->help)
         return !ranks_follow();
     wire_watch(timeout_of(run));

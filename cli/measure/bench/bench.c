@@ -14,6 +14,11 @@
 #define ROUNDS_MAX 1000
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 
+#define OPTION_RATE(name, variable, help)                                      \
+    {                                                                          \
+        name, KIND_SIZE, "RATE", 0, { .number = &(variable) }, help, false     \
+    }
+
 static const struct option table[] = {
     OPTION_LIST("--type", "TYPE", bench_options.types,
                 "measure codecs of this type only; can be repeated"),
@@ -25,7 +30,8 @@ static const struct option table[] = {
     OPTION_COUNT("--rounds", "N", bench_options.rounds,
                  "measure each N times (default 7)"),
     OPTION_SIZE("--size", bench_options.size,
-                "size of the float data for codecs (default 64MiB)"),
+                "size of the float data for codecs (default 64MiB); with "
+                "--scale of the model (default 10T)"),
     OPTION_LIST("--quantize", "TYPE", bench_options.mixes,
                 "quantize MODEL to TYPE (default Q8_0, Q6_K and Q4_K_M); can "
                 "be repeated"),
@@ -40,6 +46,19 @@ static const struct option table[] = {
     OPTION_FLAG("--alloc", bench_options.alloc,
                 "count what single operations allocate, on models of 16 to "
                 "4096 tensors that it makes"),
+    OPTION_FLAG("--scale", bench_options.scale,
+                "compute how long ranks take to quantize a model, from what "
+                "this machine takes; MODEL: what it is like"),
+    OPTION_COUNT("--ranks", "N", bench_options.ranks,
+                 "--scale: up to so many, 1, 2, 4 ... (default 1000)"),
+    OPTION_RATE("--disk", bench_options.disk,
+                "--scale: bytes per second of each node's disk (default: as "
+                "measured)"),
+    OPTION_RATE("--shared", bench_options.shared,
+                "--scale: bytes per second of the file system that all nodes "
+                "share (default 100G)"),
+    OPTION_TEXT("--plot", "FILE.svg", bench_options.plot,
+                "--scale: draw time against ranks"),
     OPTION_TEXT("--verify", "DIR", bench_options.verify,
                 "find changes in the record DIR"),
     OPTION_FORCE,
@@ -88,8 +107,18 @@ static bool is_usable(struct run *run)
                      run->operand_count > 0 ? "MODEL" : "'--record'");
     else if (run->options->json && options->csv)
         report_usage(run, "'--json' and '--csv' cannot both be given");
+    else if (!options->scale && options->plot)
+        report_usage(run, "'--plot' requires '--scale'");
+    else if (!options->scale &&
+             (options->ranks > 0 || options->disk > 0 || options->shared > 0))
+        report_usage(run, "'%s' requires '--scale'",
+                     options->ranks > 0  ? "--ranks"
+                     : options->disk > 0 ? "--disk"
+                                         : "--shared");
     else if (options->works.count > 0 && !options->leak_check)
         report_usage(run, "'--work' is for '--leak-check'");
+    else if (options->scale)
+        return bench_scale_is_usable(run) && grid_is_usable(run);
     else if (options->leak_check && options->alloc)
         report_usage(run, "'--leak-check' and '--alloc' cannot both be given");
     else if (options->leak_check)
@@ -115,6 +144,10 @@ static bool is_usable(struct run *run)
 
 static void measure_model(struct run *run, struct mf_model *model)
 {
+    if (bench_options.scale) {
+        bench_scale(run, model);
+        return;
+    }
     if (bench_options.csv)
         bench_csv_heading(run);
     if (bench_options.types.count > 0)
@@ -126,7 +159,9 @@ static void measure_model(struct run *run, struct mf_model *model)
 static void measure_kernels(struct run *run)
 {
     answer_begin(run);
-    if (bench_options.alloc) {
+    if (bench_options.scale) {
+        bench_scale(run, NULL);
+    } else if (bench_options.alloc) {
         bench_alloc(run);
     } else {
         if (bench_options.csv)
@@ -158,6 +193,11 @@ static void bench(struct run *run)
         measure_kernels(run);
 }
 
+static bool scales(void)
+{
+    return bench_options.scale;
+}
+
 const struct command command_bench = {
     .name = "bench",
     .sub = "",
@@ -168,13 +208,16 @@ const struct command command_bench = {
              "encoded on each instruction set. With MODEL measures "
              "opening, converting and quantizing it, in rounds, beside "
              "other programs if the environment names them. --leak-check "
-             "sees whether memory grows from round to round.\n",
+             "sees whether memory grows from round to round. --scale "
+             "computes how long many ranks take (docs/scale.md).\n",
     .examples = "modelfile bench --type q4_k --type q8_0\n"
                 "modelfile bench --csv >results.csv     every type and "
                 "instruction set\n"
                 "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
                 "modelfile bench model.gguf --leak-check --rounds 1000\n"
                 "modelfile bench --alloc\n"
+                "modelfile bench --scale --size 10T --ranks 1000 --shared "
+                "200G\n"
                 "modelfile bench model.gguf --record out --threads 1,2\n"
                 "modelfile bench --verify out\n"
                 "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench "
@@ -182,6 +225,7 @@ const struct command command_bench = {
     .exit_no = "--leak-check: something grows from round to round; --verify: "
                "a file was changed",
     .options = table,
+    .gathers = scales,
     .once = true,
     .unlisted = true,
     .execute = bench,

@@ -20,7 +20,9 @@ struct bench_options {
     const char *verify;  /* a record; likewise */
     const char *imatrix; /* for --quantize; likewise */
     struct text_list types, mixes, works;
-    bool csv, leak_check, alloc;
+    bool csv, leak_check, alloc, scale;
+    uint64_t ranks, disk, shared; /* for scale; likewise */
+    const char *plot;             /* likewise */
 };
 extern struct bench_options bench_options; /* measure.c */
 
@@ -58,6 +60,9 @@ uint64_t bench_now(void);
 
 /* An env whose work a signal ends; NULL after a report. */
 struct mf_env *bench_env(struct run *run, size_t threads);
+
+/* Numbers like those of weights. */
+void bench_noise(float *floats, size_t count);
 
 /* Adds its bytes read and written to the run's. */
 void bench_env_done(struct run *run, const struct mf_env *env);
@@ -136,6 +141,14 @@ void bench_peers(struct run *run, const struct bench_folder *folder,
 
 /* What single operations allocate, on models that it makes. */
 void bench_alloc(struct run *run);
+
+/* ---- scale.c ---- */
+
+/* False after report_usage. */
+bool bench_scale_is_usable(struct run *run);
+
+/* model: NULL if none was named. */
+void bench_scale(struct run *run, struct mf_model *model);
 
 /* ---- model.c ---- */
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/measure/bench/bench.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/room.h"
@@ -34,8 +35,11 @@ void bench_allow_writes(struct run *run)
 {
     if (run->operand_count > 0 && bench_has_peers())
         run->sandbox.off = "other programs are run";
-    else if (run->operand_count > 0 || bench_options.alloc)
+    else if (run->operand_count > 0 || bench_options.alloc ||
+             bench_options.scale)
         sandbox_allow_folder(&run->sandbox, temporary());
+    if (bench_options.plot && *bench_options.plot)
+        sandbox_allow_file(&run->sandbox, output_path(bench_options.plot));
 }
 
 /* A signal ends the program. */

@@ -224,29 +224,12 @@ static bool measure_row(struct bench *bench, const struct mf_kernel *kernel,
 
 /* ---- data ---- */
 
-/* Sums of four uniform numbers: nearly normal, like weights, so that no codec
- * spends its time in special cases. */
-static void make_noise(struct bench *bench)
-{
-    uint32_t noise = 1;
-
-    for (size_t i = 0; i < NOISE_BATCHES * BATCH; i++) {
-        float sum = 0;
-
-        for (int j = 0; j < 4; j++) {
-            noise = noise * 1664525 + 1013904223;
-            sum += (float)(noise >> 8) * 0x1p-24f - 0.5f;
-        }
-        bench->floats[i] = sum;
-    }
-}
-
 /* Decoding has overwritten the floats. */
 static void fill_floats(struct bench *bench)
 {
     size_t noise = NOISE_BATCHES * BATCH;
 
-    make_noise(bench);
+    bench_noise(bench->floats, noise);
     for (size_t i = noise; i < bench->batches * BATCH; i += noise)
         memcpy(bench->floats + i, bench->floats, noise * sizeof(float));
     for (size_t i = 0; i < COLUMNS; i++)

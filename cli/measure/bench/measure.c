@@ -78,6 +78,23 @@ void bench_failure(struct run *run, struct mf_env *env, const char *file)
     run->env = kept;
 }
 
+/* Sums of four uniform numbers: nearly normal, like weights, so that no codec
+ * spends its time in special cases. */
+void bench_noise(float *floats, size_t count)
+{
+    uint32_t noise = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        float sum = 0;
+
+        for (int j = 0; j < 4; j++) {
+            noise = noise * 1664525 + 1013904223;
+            sum += (float)(noise >> 8) * 0x1p-24f - 0.5f;
+        }
+        floats[i] = sum;
+    }
+}
+
 void bench_sort(double *number, size_t count)
 {
     mf_times_sort(number, count);

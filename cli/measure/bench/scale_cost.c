@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scale_cost.c - what reading, encoding, planning and writing cost here
+ *
+ * What threads do is counted in processor time, which other programs of the
+ * machine do not change; what disks do is timed by the clock.  Files are
+ * handled as the library handles them: in pieces of SCALE_PIECE bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cli/measure/bench/scale.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+
+#define SAMPLE  (SCALE_PIECE / 2) /* numbers: a piece of 16 bits each */
+#define COLUMNS ((size_t)4096)    /* of a row of them */
+#define LASTS   0.2               /* seconds that a cost is measured */
+#define WAITS   2.0               /* by the clock, */
+#define LEAST   5                 /* and so often at least, */
+#define TIMES   1024              /* and at most */
+
+#define ROUNDS    5 /* of writing a file */
+#define FILE_SIZE ((uint64_t)128 * 1024 * 1024)
+
+struct measuring {
+    struct scale *scale;
+    const struct bench_folder *folder;
+    struct mf_env *env;
+    const struct mf_kernel *kernel;
+    float *floats, *weights;
+    uint8_t *blocks; /* of the source, then of the type; or bytes of a file */
+    size_t size;
+    int fd;
+    uint64_t bytes; /* of the file */
+};
+
+/* ---- time ---- */
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec time = { 0 };
+
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+double scale_time_of(bool (*work)(void *user), void *user)
+{
+    double seconds[TIMES], sum = 0, started = seconds_of(CLOCK_MONOTONIC);
+    size_t count = 0;
+
+    while (count < TIMES && sum < LASTS &&
+           (count < LEAST || seconds_of(CLOCK_MONOTONIC) - started < WAITS)) {
+        double begun = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+
+        if (!work(user) || progress_signal() != 0)
+            return -1;
+        seconds[count] = seconds_of(CLOCK_THREAD_CPUTIME_ID) - begun;
+        sum += seconds[count++];
+    }
+    bench_sort(seconds, count);
+    return bench_percentile(seconds, count, 50);
+}
+
+/* ---- codecs ---- */
+
+static size_t row_size(const struct mf_kernel *kernel)
+{
+    return kernel->prefix + COLUMNS / kernel->block * kernel->size;
+}
+
+static bool encode(void *user)
+{
+    struct measuring *measuring = user;
+    const struct mf_kernel *kernel = measuring->kernel;
+    bool weighted;
+
+    mf_kernel_encodes(kernel, &weighted);
+    for (size_t row = 0; row < SAMPLE / COLUMNS; row++)
+        if (mf_env_encode(
+                measuring->env, kernel, measuring->floats + row * COLUMNS,
+                weighted ? measuring->weights : NULL,
+                measuring->blocks + row * row_size(kernel), COLUMNS) != MF_OK) {
+            bench_failure(measuring->scale->run, measuring->env, NULL);
+            return false;
+        }
+    return true;
+}
+
+static bool decode(void *user)
+{
+    struct measuring *measuring = user;
+    const struct mf_kernel *kernel = measuring->kernel;
+
+    for (size_t row = 0; row < SAMPLE / COLUMNS; row++)
+        kernel->decode(measuring->blocks + row * row_size(kernel),
+                       measuring->floats + row * COLUMNS, COLUMNS);
+    return true;
+}
+
+/* The beginning of the largest tensor, over and over if it is small; what is
+ * not a number of the model is noise. */
+static void fill(struct measuring *measuring)
+{
+    struct mf_model *model = measuring->scale->model;
+    struct mf_tensor tensor, largest = { 0 };
+    size_t index = 0;
+
+    bench_noise(measuring->floats, SAMPLE);
+    for (size_t i = 0; model && mf_tensor_at(model, i, &tensor); i++)
+        if (tensor.parameters > largest.parameters) {
+            largest = tensor;
+            index = i;
+        }
+    if (largest.parameters >= SAMPLE &&
+        mf_tensor_read(model, index, 0, SAMPLE, MF_READ_F32,
+                       measuring->floats) != MF_OK)
+        bench_noise(measuring->floats, SAMPLE);
+    for (size_t i = 0; i < COLUMNS; i++)
+        measuring->weights[i] = measuring->floats[i] * measuring->floats[i];
+}
+
+/* Seconds of a byte of the source. */
+static bool measure_codecs(struct measuring *measuring)
+{
+    struct scale *scale = measuring->scale;
+    double bytes = (double)(SAMPLE / scale->source.block * scale->source.size);
+
+    measuring->kernel = &scale->source;
+    if (!encode(measuring))
+        return false;
+    scale->costs.decode = scale_time_of(decode, measuring) / bytes;
+    for (size_t i = 0; i < scale->curves && scale->costs.decode >= 0; i++) {
+        measuring->kernel = &scale->curve[i].kernel;
+        if (!encode(measuring)) /* makes the tables of its type */
+            return false;
+        scale->curve[i].encode = scale_time_of(encode, measuring) / bytes;
+        if (scale->curve[i].encode < 0)
+            return false;
+    }
+    return scale->costs.decode >= 0;
+}
+
+/* ---- files ---- */
+
+typedef ssize_t mover(int fd, void *bytes, size_t size, off_t at);
+
+static ssize_t write_at(int fd, void *bytes, size_t size, off_t at)
+{
+    return pwrite(fd, bytes, size, at);
+}
+
+/* The whole file, in pieces.  Seconds of this thread; below 0 with errno. */
+static double move_file(struct measuring *measuring, mover *move)
+{
+    double begun = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+
+    for (uint64_t at = 0; at < measuring->bytes;) {
+        uint64_t left = measuring->bytes - at;
+        ssize_t size =
+            move(measuring->fd, measuring->blocks,
+                 (size_t)(left < SCALE_PIECE ? left : SCALE_PIECE), (off_t)at);
+
+        if (size <= 0 || progress_signal() != 0)
+            return -1;
+        at += (uint64_t)size;
+    }
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID) - begun;
+}
+
+/* What is known of the file only, not its bytes, is in memory from here on,
+ * where the system does as it is told. */
+static void forget(int fd)
+{
+#if defined(POSIX_FADV_DONTNEED)
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+#else
+    (void)fd;
+#endif
+}
+
+/* Into new pages, and to the disk: the medians of some rounds.  The last one
+ * leaves the file. */
+static bool measure_writing(struct measuring *measuring)
+{
+    struct scale_costs *costs = &measuring->scale->costs;
+    double thread[ROUNDS], disk[ROUNDS];
+
+    measuring->bytes = FILE_SIZE;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        double begun = seconds_of(CLOCK_MONOTONIC);
+
+        if (ftruncate(measuring->fd, 0) != 0)
+            return false;
+        thread[i] = move_file(measuring, write_at);
+        if (thread[i] < 0 || fsync(measuring->fd) != 0)
+            return false;
+        disk[i] = seconds_of(CLOCK_MONOTONIC) - begun;
+        measuring->scale->run->other_io.bytes_written += FILE_SIZE;
+    }
+    bench_sort(thread, ROUNDS);
+    bench_sort(disk, ROUNDS);
+    costs->write = bench_percentile(thread, ROUNDS, 50) / (double)FILE_SIZE;
+    costs->disk_write = bench_percentile(disk, ROUNDS, 50) / (double)FILE_SIZE;
+    return true;
+}
+
+/* From the disk, then from memory. */
+static bool measure_reading(struct measuring *measuring)
+{
+    struct scale_costs *costs = &measuring->scale->costs;
+    double begun, bytes = (double)measuring->bytes;
+
+    forget(measuring->fd);
+    begun = seconds_of(CLOCK_MONOTONIC);
+    if (move_file(measuring, pread) < 0)
+        return false;
+    costs->disk_read = (seconds_of(CLOCK_MONOTONIC) - begun) / bytes;
+    costs->read = move_file(measuring, pread) / bytes;
+    measuring->scale->run->other_io.bytes_read += 2 * measuring->bytes;
+    return costs->read >= 0;
+}
+
+static bool failed(struct measuring *measuring, bool of_output)
+{
+    struct run *run = measuring->scale->run;
+
+    if (progress_signal() == 0 && of_output)
+        report_output(run, measuring->folder->ours, strerror(errno));
+    else if (progress_signal() == 0)
+        report_input(run, run->operand[0], "%s", strerror(errno));
+    return false;
+}
+
+/* The file that was written is read, or the model's first one. */
+static bool measure_files(struct measuring *measuring)
+{
+    struct mf_model *model = measuring->scale->model;
+    int written = open(measuring->folder->ours,
+                       O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    struct mf_shard shard = { .size = 0 };
+    bool good;
+
+    measuring->fd = written;
+    if (written < 0 || !measure_writing(measuring)) {
+        failed(measuring, true);
+        if (written >= 0)
+            close(written);
+        return false;
+    }
+    if (model && mf_shard_at(model, 0, &shard) && mf_shard_fd(model, 0) >= 0) {
+        measuring->fd = mf_shard_fd(model, 0);
+        measuring->bytes = shard.size < FILE_SIZE ? shard.size : FILE_SIZE;
+    }
+    good = measure_reading(measuring) ||
+           failed(measuring, measuring->fd == written);
+    close(written);
+    return good;
+}
+
+/* ---- all of them ---- */
+
+/* SAMPLE numbers, COLUMNS weights, and blocks of any type or a piece. */
+static bool make_room(struct measuring *measuring)
+{
+    size_t numbers = SAMPLE * sizeof(float), weights = COLUMNS * sizeof(float);
+    uint8_t *memory;
+
+    measuring->size = numbers + weights + SAMPLE * sizeof(double);
+    memory = mf_env_resize(measuring->env, NULL, 0, measuring->size);
+    if (!memory) {
+        bench_failure(measuring->scale->run, measuring->env, NULL);
+        return false;
+    }
+    measuring->floats = (float *)memory;
+    measuring->weights = (float *)(memory + numbers);
+    measuring->blocks = memory + numbers + weights;
+    return true;
+}
+
+static bool measure_all(struct measuring *measuring)
+{
+    bool good = make_room(measuring);
+
+    if (good) {
+        fill(measuring);
+        good = measure_codecs(measuring) && measure_files(measuring);
+        mf_env_resize(measuring->env, measuring->floats, measuring->size, 0);
+    }
+    return good;
+}
+
+bool scale_measure(struct scale *scale)
+{
+    struct measuring measuring = { .scale = scale, .fd = -1 };
+    bool good;
+
+    measuring.env = bench_env(scale->run, 1);
+    measuring.folder = measuring.env ? bench_folder_begin(scale->run) : NULL;
+    if (!measuring.folder) {
+        bench_env_free(scale->run, measuring.env);
+        return false;
+    }
+    bench_folder_env(measuring.env);
+    good = measure_all(&measuring) &&
+           scale_measure_plan(scale, measuring.env, measuring.folder);
+    bench_folder_env(NULL);
+    bench_env_free(scale->run, measuring.env);
+    bench_folder_end(scale->run);
+    return good;
+}
