@@ -169,6 +169,17 @@ answers() {
     check "$mpi: an output that exists" says 4 quantize big.gguf other.gguf Q8_0
 }
 
+# A gather is measured by all ranks, the rest by the one that prints.
+scales() {
+    mpi 3 bench --scale --json --threads 1 --ranks 2 >out.said 2>out.error ||
+        { cat out.error; return 1; }
+    grep -q '"gather_ranks":3,' out.said &&
+        grep -Eq '"cost":"gather","seconds":[1-9][^,]*,"of":"gather","from":"measured"' \
+            out.said && [ "$(wc -l <out.said)" -eq 1 ] || { cat out.said; return 1; }
+    mpi 1 bench --scale --json --threads 1 --ranks 2 >out.said 2>&1 &&
+        grep -q '"gather_ranks":0,' out.said
+}
+
 # ---- what goes wrong ----
 
 # ranks_of: process numbers of the running ranks.

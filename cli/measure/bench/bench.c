@@ -118,7 +118,8 @@ static bool is_usable(struct run *run)
     else if (options->works.count > 0 && !options->leak_check)
         report_usage(run, "'--work' is for '--leak-check'");
     else if (options->scale)
-        return bench_scale_is_usable(run) && grid_is_usable(run);
+        return kernels_are_known(run) && bench_scale_is_usable(run) &&
+               grid_is_usable(run);
     else if (options->leak_check && options->alloc)
         report_usage(run, "'--leak-check' and '--alloc' cannot both be given");
     else if (options->leak_check)

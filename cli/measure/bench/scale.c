@@ -53,17 +53,28 @@ static bool types_are_usable(struct run *run)
     return true;
 }
 
+/* What is measured in another way, or not at all; NULL: nothing. */
 static const char *refused(const struct run *run)
 {
     const struct bench_options *options = &bench_options;
+    const struct {
+        bool is_given;
+        const char *name;
+    } others[] = {
+        { options->csv, "--csv" },
+        { options->leak_check, "--leak-check" },
+        { options->alloc, "--alloc" },
+        { options->mixes.count > 0, "--quantize" },
+        { options->imatrix, "--imatrix" },
+        { options->rounds > 0, "--rounds" },
+        { options->verify, "--verify" },
+        { run->options->record, "--record" },
+    };
 
-    if (options->csv)
-        return "--csv";
-    if (options->leak_check || options->alloc)
-        return options->alloc ? "--alloc" : "--leak-check";
-    if (options->mixes.count > 0)
-        return "--quantize";
-    return run->options->record ? "--record" : NULL;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (others[i].is_given)
+            return others[i].name;
+    return NULL;
 }
 
 bool bench_scale_is_usable(struct run *run)
@@ -94,11 +105,11 @@ static void choose_source(struct scale *scale)
     struct mf_tensor tensor;
     uint64_t most = 0;
 
-    mf_kernel_find(SOURCE, NULL, &scale->source);
+    mf_kernel_find(SOURCE, bench_options.isa, &scale->source);
     for (size_t i = 0; scale->model && mf_tensor_at(scale->model, i, &tensor);
          i++)
         if (tensor.data.size > most &&
-            mf_kernel_find(tensor.type, NULL, &kernel) &&
+            mf_kernel_find(tensor.type, bench_options.isa, &kernel) &&
             mf_kernel_encodes(&kernel, NULL)) {
             most = tensor.data.size;
             scale->source = kernel;
