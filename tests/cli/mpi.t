@@ -174,7 +174,7 @@ scales() {
     mpi 3 bench --scale --json --threads 1 --ranks 2 >out.said 2>out.error ||
         { cat out.error; return 1; }
     grep -q '"gather_ranks":3,' out.said &&
-        grep -Eq '"cost":"gather","seconds":[1-9][^,]*,"of":"gather","from":"measured"' \
+        grep -Eq '"cost":"gather","seconds":[^,]*[1-9][^,]*,"of":"gather","from":"measured"' \
             out.said && [ "$(wc -l <out.said)" -eq 1 ] || { cat out.said; return 1; }
     mpi 1 bench --scale --json --threads 1 --ranks 2 >out.said 2>&1 &&
         grep -q '"gather_ranks":0,' out.said
@@ -314,6 +314,7 @@ for mpi in openmpi mpich; do
     check "$mpi: make MPI=1" makes $mpi
     bytes
     answers
+    check "$mpi: a gather is measured" scales
     faults
     [ -z "${MEMCHECK:-}" ] || [ $mpi = openmpi ] ||
         check "$mpi: under valgrind" looked_at
