@@ -116,21 +116,29 @@ static void choose_source(struct scale *scale)
         }
 }
 
+/* As many as the part or multiple of the model that is computed would have. */
+static uint64_t scaled(const struct scale *scale, size_t count)
+{
+    double whole = (double)mf_model_info(scale->model)->file_size;
+
+    return (uint64_t)ceil((double)scale->work.in * (double)count / whole);
+}
+
 static void choose_work(struct scale *scale)
 {
     struct scale_work *work = &scale->work;
-    double tensor = TENSOR_BYTES, file = FILE_BYTES;
 
     work->in = bench_options.size > 0 ? bench_options.size : SIZE;
     work->threads = mf_env_threads(scale->run->env);
-    if (scale->model && mf_model_info(scale->model)->data_size > 0) {
+    if (scale->model && mf_model_info(scale->model)->file_size > 0) {
         const struct mf_model_info *info = mf_model_info(scale->model);
 
-        tensor = (double)info->data_size / (double)info->tensor_count;
-        file = (double)info->data_size / (double)info->shard_count;
+        work->tensors = scaled(scale, info->tensor_count);
+        work->files = scaled(scale, info->shard_count);
+    } else {
+        work->tensors = (uint64_t)ceil((double)work->in / TENSOR_BYTES);
+        work->files = (uint64_t)ceil((double)work->in / FILE_BYTES);
     }
-    work->tensors = (uint64_t)ceil((double)work->in / tensor);
-    work->files = (uint64_t)ceil((double)work->in / file);
 }
 
 static void choose_curves(struct scale *scale)

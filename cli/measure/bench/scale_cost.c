@@ -4,7 +4,7 @@
  *
  * What threads do is counted in processor time, which other programs of the
  * machine do not change; what disks do is timed by the clock.  Files are
- * handled as the library handles them: in pieces of SCALE_PIECE bytes.
+ * handled as the library handles them: some bytes at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,11 @@
 #define LEAST   5                 /* and so often at least, */
 #define TIMES   1024              /* and at most */
 
-#define ROUNDS    5 /* of writing a file */
+#define ROUNDS 3 /* of writing, one after the other into one file */
+/* Bytes at once: what a thread reads, and about what it makes of them. */
+#define READ    ((size_t)128 * 1024)
+#define WRITTEN (READ / 4)
+
 #define FILE_SIZE ((uint64_t)128 * 1024 * 1024)
 
 struct measuring {
@@ -33,7 +37,7 @@ struct measuring {
     uint8_t *blocks; /* of the source, then of the type; or bytes of a file */
     size_t size;
     int fd;
-    uint64_t bytes; /* of the file */
+    uint64_t from, bytes; /* of the file */
 };
 
 /* ---- time ---- */
@@ -152,16 +156,16 @@ static ssize_t write_at(int fd, void *bytes, size_t size, off_t at)
     return pwrite(fd, bytes, size, at);
 }
 
-/* The whole file, in pieces.  Seconds of this thread; below 0 with errno. */
-static double move_file(struct measuring *measuring, mover *move)
+/* Seconds of this thread; below 0 with errno. */
+static double move_file(struct measuring *measuring, mover *move, size_t step)
 {
     double begun = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 
     for (uint64_t at = 0; at < measuring->bytes;) {
         uint64_t left = measuring->bytes - at;
-        ssize_t size =
-            move(measuring->fd, measuring->blocks,
-                 (size_t)(left < SCALE_PIECE ? left : SCALE_PIECE), (off_t)at);
+        ssize_t size = move(measuring->fd, measuring->blocks,
+                            (size_t)(left < step ? left : step),
+                            (off_t)(measuring->from + at));
 
         if (size <= 0 || progress_signal() != 0)
             return -1;
@@ -181,8 +185,7 @@ static void forget(int fd)
 #endif
 }
 
-/* Into new pages, and to the disk: the medians of some rounds.  The last one
- * leaves the file. */
+/* Into pages and blocks that no round before has used: the medians of some. */
 static bool measure_writing(struct measuring *measuring)
 {
     struct scale_costs *costs = &measuring->scale->costs;
@@ -192,9 +195,8 @@ static bool measure_writing(struct measuring *measuring)
     for (size_t i = 0; i < ROUNDS; i++) {
         double begun = seconds_of(CLOCK_MONOTONIC);
 
-        if (ftruncate(measuring->fd, 0) != 0)
-            return false;
-        thread[i] = move_file(measuring, write_at);
+        measuring->from = i * FILE_SIZE;
+        thread[i] = move_file(measuring, write_at, WRITTEN);
         if (thread[i] < 0 || fsync(measuring->fd) != 0)
             return false;
         disk[i] = seconds_of(CLOCK_MONOTONIC) - begun;
@@ -213,12 +215,13 @@ static bool measure_reading(struct measuring *measuring)
     struct scale_costs *costs = &measuring->scale->costs;
     double begun, bytes = (double)measuring->bytes;
 
+    measuring->from = 0;
     forget(measuring->fd);
     begun = seconds_of(CLOCK_MONOTONIC);
-    if (move_file(measuring, pread) < 0)
+    if (move_file(measuring, pread, READ) < 0)
         return false;
     costs->disk_read = (seconds_of(CLOCK_MONOTONIC) - begun) / bytes;
-    costs->read = move_file(measuring, pread) / bytes;
+    costs->read = move_file(measuring, pread, READ) / bytes;
     measuring->scale->run->other_io.bytes_read += 2 * measuring->bytes;
     return costs->read >= 0;
 }
