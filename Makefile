@@ -315,15 +315,17 @@ $(BUILD)/cli/build.o: private OWN := \
 # Commands and these rooms and formats have no loops over data: their size
 # matters, not their speed.  Objects that every allocation, byte of output or name
 # of a tensor goes through stay fast.
-SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,npy parquet imatrix torch $(addprefix lib/,report \
+SMALL       := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,%/*.c,apr npy parquet imatrix torch $(addprefix lib/,report vocab \
                  hf/card hf/hub hf/restore hf/tokenizer lora yaml template folder arch plan draft write verify quantize watch))))
 SMALL       := $(filter-out $(addprefix $(BUILD)/lib/,arch/name.o arch/tensors.o folder/adapter.o),$(SMALL))
 # And what runs once for a file, in rooms that have loops.
+SMALL       += $(patsubst %,$(BUILD)/%.o,gguf/revisit gguf/validate gguf/values gguf/write zip/directory zip/places)
 SMALL       += $(patsubst %,$(BUILD)/lib/%.o,base/ranks $(addprefix io/,given journal journal_apply journal_make left lock shared \
                  stage target_commit target_given target_open target_partial target_ranks worklog worklog_ranks) \
-                 $(addprefix model/,facts folder formats gather index_json model open open_path pending seen select shards split steady) \
+                 $(addprefix model/,array facts folder formats gather index_json json_meta missing model open open_path pending \
+                 seen select shards split split_keys steady stored streams table unpacked values vocabulary) \
                  $(addprefix compare/,diff diff_carried diff_meta duplicates hash_meta hash_model hash_value) \
-                 $(addprefix check/,architecture coverage data_once data_report judge tensor_types validate) vocab/keys vocab/known vocab/templates derive/lowrank \
+                 $(addprefix check/,architecture coverage data_once data_report judge tensor_types validate) $(addprefix derive/,join lowrank map unpack view) \
                  hf/encode/load hf/encode/regex_class)
 COMMANDS    := $(filter-out $(addprefix $(BUILD)/cli/,build.o dhat.o json.o malloc_count.o out.o preload.o),$(CLI_OBJ))
 ifneq (,$(filter -O2,$(CFLAGS)))
