@@ -210,7 +210,7 @@ check "without a space" by_shell "nospace" tensors info many.gguf ''
 # What an option's value or an operand is called, and why nothing is offered.
 # A word that is a kind of number, or names what only the user knows.
 nothing_to_offer='
-N SIZE X MiB THREADS BITS   a number
+N SIZE RATE X MiB THREADS BITS   a number
 N,... N,N,... SIZE,... I/N  numbers
 TEXT WORK               any text
 NAME                    a name that the model gets

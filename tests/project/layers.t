@@ -524,9 +524,12 @@ declared() {
 }
 
 # What lib/program.h, with the headers that it includes, gives the command alone.
+functions_of() {
+    code "$@" | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' | LC_ALL=C sort -u
+}
+
 for_program() {
-    code lib/program.h lib/trials.h lib/json_writer.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
-        LC_ALL=C sort -u
+    functions_of lib/program.h lib/trials.h lib/json_writer.h
 }
 
 # called_by_program: functions of the library in the command's objects.
@@ -535,8 +538,9 @@ called_by_program() {
         awk '$NF ~ /^mf_/ { print $NF }' | LC_ALL=C sort -u
 }
 
+# Ranks call the rest of lib/ranks.h.
 undeclared_calls() {
-    { declared; for_program; } | LC_ALL=C sort >"$work/declared"
+    { declared; for_program; functions_of lib/ranks.h; } | LC_ALL=C sort >"$work/declared"
     called_by_program | LC_ALL=C comm -23 - "$work/declared"
 }
 

@@ -61,7 +61,14 @@ uint64_t bench_now(void);
 /* An env whose work a signal ends; NULL after a report. */
 struct mf_env *bench_env(struct run *run, size_t threads);
 
-/* Numbers like those of weights. */
+/* Seconds of CLOCK_MONOTONIC or CLOCK_THREAD_CPUTIME_ID. */
+double bench_seconds(clockid_t clock);
+
+/* The median of several runs, in seconds of processor time of this thread;
+ * below 0 if the work failed or a signal came. */
+double bench_thread_time(bool (*work)(void *user), void *user);
+
+/* Numbers that look like weights. */
 void bench_noise(float *floats, size_t count);
 
 /* Adds its bytes read and written to the run's. */

@@ -10,6 +10,13 @@
 #include "cli/report.h"
 #include <stdlib.h>
 
+/* How long bench_thread_time measures: seconds of the thread, seconds of the
+ * clock if it has made the least number of runs, and runs. */
+#define LASTS 0.2
+#define WAITS 2.0
+#define LEAST 5
+#define MOST  1024
+
 struct bench_options bench_options;
 
 uint64_t bench_now(void)
@@ -76,6 +83,33 @@ void bench_failure(struct run *run, struct mf_env *env, const char *file)
     run->env = env;
     report_failure(run, file);
     run->env = kept;
+}
+
+double bench_seconds(clockid_t clock)
+{
+    struct timespec time = { 0 };
+
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+double bench_thread_time(bool (*work)(void *user), void *user)
+{
+    double seconds[MOST], sum = 0, started = bench_seconds(CLOCK_MONOTONIC);
+    size_t count = 0;
+
+    while (
+        count < MOST && sum < LASTS &&
+        (count < LEAST || bench_seconds(CLOCK_MONOTONIC) - started < WAITS)) {
+        double begun = bench_seconds(CLOCK_THREAD_CPUTIME_ID);
+
+        if (!work(user) || progress_signal() != 0)
+            return -1;
+        seconds[count] = bench_seconds(CLOCK_THREAD_CPUTIME_ID) - begun;
+        sum += seconds[count++];
+    }
+    bench_sort(seconds, count);
+    return bench_percentile(seconds, count, 50);
 }
 
 /* Sums of four uniform numbers: nearly normal, like weights, so that no codec

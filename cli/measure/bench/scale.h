@@ -51,10 +51,6 @@ bool scale_measure(struct scale *scale);
 bool scale_measure_plan(struct scale *scale, struct mf_env *env,
                         const struct bench_folder *folder);
 
-/* The median of several runs, in processor time of this thread; below 0 if the
- * work failed or a signal came. */
-double scale_time_of(bool (*work)(void *user), void *user);
-
 /* ---- scale_show.c ---- */
 
 void scale_show(const struct scale *scale);

@@ -16,10 +16,6 @@
 
 #define SAMPLE  (SCALE_PIECE / 2) /* numbers: a piece of 16 bits each */
 #define COLUMNS ((size_t)4096)    /* of a row of them */
-#define LASTS   0.2               /* seconds that a cost is measured */
-#define WAITS   2.0               /* by the clock, */
-#define LEAST   5                 /* and so often at least, */
-#define TIMES   1024              /* and at most */
 
 #define ROUNDS 3 /* of writing, one after the other into one file */
 /* Bytes at once: what a thread reads, and about what it makes of them. */
@@ -39,34 +35,6 @@ struct measuring {
     int fd;
     uint64_t from, bytes; /* of the file */
 };
-
-/* ---- time ---- */
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec time = { 0 };
-
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-double scale_time_of(bool (*work)(void *user), void *user)
-{
-    double seconds[TIMES], sum = 0, started = seconds_of(CLOCK_MONOTONIC);
-    size_t count = 0;
-
-    while (count < TIMES && sum < LASTS &&
-           (count < LEAST || seconds_of(CLOCK_MONOTONIC) - started < WAITS)) {
-        double begun = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-
-        if (!work(user) || progress_signal() != 0)
-            return -1;
-        seconds[count] = seconds_of(CLOCK_THREAD_CPUTIME_ID) - begun;
-        sum += seconds[count++];
-    }
-    bench_sort(seconds, count);
-    return bench_percentile(seconds, count, 50);
-}
 
 /* ---- codecs ---- */
 
@@ -135,12 +103,12 @@ static bool measure_codecs(struct measuring *measuring)
     measuring->kernel = &scale->source;
     if (!encode(measuring))
         return false;
-    scale->costs.decode = scale_time_of(decode, measuring) / bytes;
+    scale->costs.decode = bench_thread_time(decode, measuring) / bytes;
     for (size_t i = 0; i < scale->curves && scale->costs.decode >= 0; i++) {
         measuring->kernel = &scale->curve[i].kernel;
         if (!encode(measuring)) /* makes the tables of its type */
             return false;
-        scale->curve[i].encode = scale_time_of(encode, measuring) / bytes;
+        scale->curve[i].encode = bench_thread_time(encode, measuring) / bytes;
         if (scale->curve[i].encode < 0)
             return false;
     }
@@ -159,7 +127,7 @@ static ssize_t write_at(int fd, void *bytes, size_t size, off_t at)
 /* Seconds of this thread; below 0 with errno. */
 static double move_file(struct measuring *measuring, mover *move, size_t step)
 {
-    double begun = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    double begun = bench_seconds(CLOCK_THREAD_CPUTIME_ID);
 
     for (uint64_t at = 0; at < measuring->bytes;) {
         uint64_t left = measuring->bytes - at;
@@ -171,11 +139,10 @@ static double move_file(struct measuring *measuring, mover *move, size_t step)
             return -1;
         at += (uint64_t)size;
     }
-    return seconds_of(CLOCK_THREAD_CPUTIME_ID) - begun;
+    return bench_seconds(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
-/* What is known of the file only, not its bytes, is in memory from here on,
- * where the system does as it is told. */
+/* From here on its bytes are on the disk alone, where the system does this. */
 static void forget(int fd)
 {
 #if defined(POSIX_FADV_DONTNEED)
@@ -193,13 +160,13 @@ static bool measure_writing(struct measuring *measuring)
 
     measuring->bytes = FILE_SIZE;
     for (size_t i = 0; i < ROUNDS; i++) {
-        double begun = seconds_of(CLOCK_MONOTONIC);
+        double begun = bench_seconds(CLOCK_MONOTONIC);
 
         measuring->from = i * FILE_SIZE;
         thread[i] = move_file(measuring, write_at, WRITTEN);
         if (thread[i] < 0 || fsync(measuring->fd) != 0)
             return false;
-        disk[i] = seconds_of(CLOCK_MONOTONIC) - begun;
+        disk[i] = bench_seconds(CLOCK_MONOTONIC) - begun;
         measuring->scale->run->other_io.bytes_written += FILE_SIZE;
     }
     bench_sort(thread, ROUNDS);
@@ -217,10 +184,10 @@ static bool measure_reading(struct measuring *measuring)
 
     measuring->from = 0;
     forget(measuring->fd);
-    begun = seconds_of(CLOCK_MONOTONIC);
+    begun = bench_seconds(CLOCK_MONOTONIC);
     if (move_file(measuring, pread, READ) < 0)
         return false;
-    costs->disk_read = (seconds_of(CLOCK_MONOTONIC) - begun) / bytes;
+    costs->disk_read = (bench_seconds(CLOCK_MONOTONIC) - begun) / bytes;
     costs->read = move_file(measuring, pread, READ) / bytes;
     measuring->scale->run->other_io.bytes_read += 2 * measuring->bytes;
     return costs->read >= 0;

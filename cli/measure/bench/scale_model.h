@@ -3,7 +3,7 @@
  * scale_model.h - how long several ranks take to quantize a model
  *
  * Arithmetic alone: costs come in, times go out.  docs/scale.md explains the
- * formula.  All costs are seconds; 0 is no cost.
+ * formula.  All costs are seconds.
  */
 #ifndef MF_CLI_BENCH_SCALE_MODEL_H
 #define MF_CLI_BENCH_SCALE_MODEL_H

@@ -164,7 +164,7 @@ static double time_plan(struct probe *probe)
 
     if (mf_env_join_ranks(probe->env, &idle) != MF_OK)
         return -1;
-    seconds = scale_time_of(plan, probe);
+    seconds = bench_thread_time(plan, probe);
     mf_env_leave_ranks(probe->env, &none, 0, &none, 0);
     return seconds;
 }
