@@ -29,10 +29,10 @@ nothing_left() {
 # ---- the table and the picture
 
 table() {
-    scale --threads 3 --ranks 5 --size 1G --type q4_k --type q8_0 \
+    scale --threads 1 --ranks 5 --size 1G --type q4_k --type q8_0 \
         --plot "$dir/out.svg"
     [ "$code" = 0 ] && nothing_left || { cat "$dir/err"; return 1; }
-    grep -qx '953.7 MiB of bf16 in 2 tensors and 1 files, threads of a rank: 3' \
+    grep -qx '953.7 MiB of bf16 in 2 tensors and 1 files, threads of a rank: 1' \
         "$dir/out" || return 1
     grep -E '^ +[0-9]' "$dir/out" | awk '{ print $1 }' | xargs >"$dir/ranks"
     [ "$(cat "$dir/ranks")" = "1 2 4 5 1 2 4 5" ] || return 1
@@ -46,7 +46,8 @@ sources() {
 }
 check "what is measured and what is assumed" \
     eval '[ "$(sources)" = "5 assumed 7 measured" ]'
-wide() {
+wide() { # a run in which threads are the bound has the longest lines
+    scale --threads 1 --ranks 2 --disk 1T --shared 1T
     awk 'length($0) > 80' "$dir/out"
 }
 check_empty "in 80 columns" wide
@@ -79,7 +80,7 @@ document() {
             ok(Math.abs(a - b) <= 1e-9 * Math.abs(b), `${what}: ${a}, ${b}`);
         const cost = Object.fromEntries(
             s.costs.map((row) => [row.cost, row]));
-        ok(s.source === "f16" && s.bytes_read === 1e13 && s.threads === 2 &&
+        ok(s.source === "f16" && s.bytes_read === 1e13 && s.threads >= 1 &&
             s.gather_ranks === 0, "work");
         const size = require("fs").statSync(process.argv[1]).size;
         ok(s.tensors === Math.ceil(1e13 * 8 / size), "tensors");
@@ -103,8 +104,8 @@ document() {
             near(e, (1e13 * (cost["thread reads"].seconds +
                              cost["thread decodes"].seconds +
                              type.encode_seconds) +
-                     written * cost["thread writes"].seconds) / 2 / t.ranks,
-                 "encoder");
+                     written * cost["thread writes"].seconds) / s.threads /
+                     t.ranks, "encoder");
         }
         ok(type.times[0].gather === 0 && type.times[1].gather > 0, "gather");
     ' "$dir/model.gguf" <"$dir/out"

@@ -85,6 +85,14 @@ static void time_text(struct run *run, double seconds, int width)
     out_format(&run->out, " %*.*f", width, digits, seconds);
 }
 
+/* Of the column: "150702" fits, and its heading. */
+static int width_of(enum scale_term term)
+{
+    size_t size = strlen(scale_names[term]);
+
+    return size > 6 ? (int)size : 6;
+}
+
 static void show_point(struct run *run, const struct scale_point *point)
 {
     const struct scale_time *time = &point->time;
@@ -100,9 +108,9 @@ static void show_point(struct run *run, const struct scale_point *point)
         return;
     }
     out_format(&run->out, "%7" PRIu64, point->ranks);
-    time_text(run, time->seconds, 8);
+    time_text(run, time->seconds, 7);
     for (int i = 0; i < SCALE_TERMS; i++)
-        time_text(run, time->term[i], i == SCALE_METADATA ? 8 : 7);
+        time_text(run, time->term[i], width_of((enum scale_term)i));
     out_format(&run->out, " %s\n", scale_names[time->bound]);
 }
 
@@ -111,9 +119,9 @@ static void heading(struct run *run, const struct scale_curve *curve)
     out_format(&run->out, "\n%s: %s to write, a thread encodes %.4g GB/s\n",
                curve->kernel.type, size_text(curve->out).at,
                1e-9 / curve->encode);
-    out_format(&run->out, "%7s %8s", "ranks", "seconds");
+    out_format(&run->out, "%7s %7s", "ranks", "seconds");
     for (int i = 0; i < SCALE_TERMS; i++)
-        out_format(&run->out, " %*s", i == SCALE_METADATA ? 8 : 7,
+        out_format(&run->out, " %*s", width_of((enum scale_term)i),
                    scale_names[i]);
     out_text(&run->out, " bound\n");
 }
