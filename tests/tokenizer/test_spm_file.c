@@ -350,6 +350,32 @@ static void too_many(void **state)
     free(pieces);
 }
 
+/* Pieces without a text: the first of them is refused where their number is
+ * not. */
+static void as_many_as_are_supported(void **state)
+{
+    const size_t size = 2 * (size_t)(MF_SPM_MAX + 1);
+    uint8_t *bytes = malloc(size);
+    struct mf_spm spm;
+
+    (void)state;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = i % 2 == 0 ? 0x0a : 0;
+    for (size_t less = 0; less < 2; less++) {
+        const struct mf_span some = { 0, size - 2 * less };
+
+        mf_clear_error(env);
+        mf_source_open_memory("tokenizer.model", bytes, size, &source);
+        assert_int_equal(
+            mf_reader_init_span(&reader, env, &source, some, MF_WINDOW), MF_OK);
+        assert_int_equal(mf_spm_read(&reader, &spm),
+                         less ? MF_ERR_CORRUPT : MF_ERR_LIMIT);
+        close_image();
+    }
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,7 +384,7 @@ int main(void)
         WITH_ENV(long_piece),       WITH_ENV(bad_pieces),
         WITH_ENV(bad_bytes),        WITH_ENV(bad_charsmap),
         WITH_ENV(bad_wire),         WITH_ENV(every_prefix_and_flip),
-        WITH_ENV(too_many),
+        WITH_ENV(too_many),         WITH_ENV(as_many_as_are_supported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
