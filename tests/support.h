@@ -192,7 +192,7 @@ static inline void test_check_guard(const void *block, size_t size)
             fail_msg("byte %zu of a block of %zu was written", size + i, size);
 }
 
-/* New memory is filled with what is no likely number. */
+/* New memory is filled with an unlikely number. */
 static inline void *test_resize(void *user, void *block, size_t old_size,
                                 size_t new_size)
 {

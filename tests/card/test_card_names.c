@@ -88,8 +88,8 @@ static void *digits_resize(void *user, void *block, size_t old_size,
     return moved;
 }
 
-/* Where memory is full of digits, too, "small" has none, and so is no size next
- * to one. */
+/* Where memory is full of digits, too, "small" has none: next to a size it is
+ * another word. */
 static void digits_after_a_word_are_not_its_own(void **state)
 {
     struct test_heap heap = { 0 };
