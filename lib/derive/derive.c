@@ -133,32 +133,15 @@ struct leaf {
     size_t record;
 };
 
-static bool read_all(const struct mf_source *source, uint64_t offset,
-                     uint8_t *into, size_t size, struct mf_io_stats *io)
-{
-    while (size > 0) {
-        int64_t got = source->ops->read(source, offset, into, size, io);
-
-        if (got == 0)
-            errno = EIO; /* it was longer when it was opened */
-        if (got <= 0)
-            return false;
-        into += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 static bool leaf_read(const struct mf_derived *node, struct mf_span elements,
                       uint8_t *into, struct mf_derived_room room)
 {
     const struct leaf *leaf = (const struct leaf *)node;
     enum mf_type type = (enum mf_type)node->type;
 
-    return read_all(leaf->source,
-                    leaf->offset + mf_derived_bytes(type, elements.offset),
-                    into, mf_derived_bytes(type, elements.size), room.io);
+    return mf_source_fill(
+        leaf->source, leaf->offset + mf_derived_bytes(type, elements.offset),
+        into, mf_derived_bytes(type, elements.size), room.io);
 }
 
 static bool leaf_is_plain(const struct mf_derived *node, size_t *record)
