@@ -79,6 +79,7 @@ static inline void finish(void)
 
 static char shown[1 << 16];
 static size_t shown_size;
+static unsigned shown_begins, shown_ends; /* of arrays */
 
 static inline void show(const char *text, size_t size)
 {
@@ -94,6 +95,8 @@ static inline enum mf_status show_event(void *user,
     uint64_t *items = user;
     char number[40];
 
+    shown_begins += value->event == MF_EVENT_BEGIN;
+    shown_ends += value->event == MF_EVENT_END;
     if (value->event != MF_EVENT_ITEM)
         return MF_OK;
     if (value->type == MF_VALUE_STRING)
@@ -126,10 +129,13 @@ static inline void show_draft(void)
         bool array = entry->type == MF_VALUE_ARRAY;
 
         items = 0;
+        shown_begins = shown_ends = 0;
         show(entry->key.at + head, entry->key.size - head);
         show(": ", 2);
         assert_int_equal(mf_entry_read(env, entry, show_event, &items), MF_OK);
         assert_int_equal(items, array ? entry->count : 1);
+        assert_int_equal(shown_begins, array);
+        assert_int_equal(shown_ends, array);
         show("\n", 1);
     }
 }
