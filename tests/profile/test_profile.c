@@ -342,6 +342,17 @@ static bool is_profile(const char *path)
     return is_one;
 }
 
+static bool has_text(const char *path, const char *text)
+{
+    size_t size, length = strlen(text), at = 0;
+    char *bytes = (char *)load(path, &size);
+
+    while (at + length <= size && memcmp(bytes + at, text, length) != 0)
+        at++;
+    free(bytes);
+    return at + length <= size;
+}
+
 static void blocks_that_are_left_have_names(void **state)
 {
     const char *path = scratch_path("left.json");
@@ -349,6 +360,9 @@ static void blocks_that_are_left_have_names(void **state)
     (void)state;
     assert_true(leave_and_free(path));
     assert_true(is_profile(path));
+    assert_true(has_text(path, "{\"tb\":30,\"tbk\":1,"));
+    assert_true(has_text(path, "{\"tb\":70,\"tbk\":1,"));
+    assert_false(has_text(path, "\"tbk\":0,"));
     assert_int_equal(unlink(path), 0);
 }
 
@@ -361,17 +375,6 @@ static void end_with_a_model_open(const char *path)
     mf_env_free(env);
     mf_profile_free(profile);
     _exit(0);
-}
-
-static bool has_text(const char *path, const char *text)
-{
-    size_t size, length = strlen(text), at = 0;
-    char *bytes = (char *)load(path, &size);
-
-    while (at + length <= size && memcmp(bytes + at, text, length) != 0)
-        at++;
-    free(bytes);
-    return at + length <= size;
 }
 
 static void a_model_that_is_left_open_leaves_a_profile(void **state)
