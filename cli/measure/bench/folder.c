@@ -19,7 +19,7 @@
 
 static struct bench_folder *folder; /* NULL: not made yet */
 /* For remove_all: names of files, and the folder in which they are. */
-static char further[16][64];
+static char further[16][56];
 static int further_in = -1;
 static struct mf_env *volatile working;
 
