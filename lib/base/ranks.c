@@ -306,7 +306,8 @@ static void pack_results(const struct mf_ranks_run *run, uint8_t *out)
         if (!run->mine[i])
             continue;
         memcpy(out, &i, sizeof(i));
-        memcpy(out + sizeof(i), run->result(run->context, i), run->size);
+        memcpy(out + sizeof(i), run->result(run->context, (size_t)i),
+               run->size);
         out += record_size(run);
     }
 }

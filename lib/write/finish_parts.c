@@ -291,7 +291,7 @@ static struct numbers list_of(const struct mf_finish *finish,
     return list;
 }
 
-static void tell(const struct mf_finish *finish)
+static void tell_missing(const struct mf_finish *finish)
 {
     for (uint32_t i = 0; i < finish->plan.parts; i++) {
         const struct mf_found_part *part = &finish->part[i];
@@ -320,7 +320,7 @@ enum mf_status mf_finish_check_parts(struct mf_finish *finish)
         finish->unsound += finish->part[i].unsound;
     if (at_work.count + idle.count == 0)
         return MF_OK;
-    tell(finish);
+    tell_missing(finish);
     if (idle.count == 0)
         return mf_decline(finish->env, MF_REASON_PARTS_MISSING, MF_NO_OFFSET,
                           "part%s %s of '%s' %s at work",

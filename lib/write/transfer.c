@@ -426,6 +426,7 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
 {
     struct mf_transfer transfer = { .outputs = outputs, .crew = crew };
     enum mf_status status = MF_OK;
+    uint64_t room;
 
     transfer.isa = mf_isa_choose(outputs->env);
     if (!transfer.isa)
@@ -434,8 +435,9 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                     sizeof(*transfer.piece), &transfer.taken);
     if (!transfer.piece)
         return outputs->env->error.status;
-    transfer.room = transfer.taken;
-    status = mf_ranks_least(outputs->env, &transfer.room);
+    room = transfer.taken;
+    status = mf_ranks_least(outputs->env, &room);
+    transfer.room = (size_t)room;
     while (status == MF_OK) {
         status = transfer_all(&transfer);
         if (!outputs->resume || !mf_resume_again(outputs->resume))

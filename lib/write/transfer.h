@@ -13,7 +13,7 @@ struct mf_transfer {
     const struct mf_isa *isa;
     struct mf_piece *piece;
     size_t count, taken; /* pieces, and the memory for them */
-    uint64_t room;       /* how many are collected at most */
+    size_t room;         /* how many are collected at most */
     uint64_t listed;     /* pieces so far, in all runs */
     bool joined;         /* the piece added last was joined to the one before */
     struct mf_weight_buffer

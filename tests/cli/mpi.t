@@ -110,7 +110,7 @@ matrix() {
 
 models() {
     "$filled" f16 24 big.gguf
-    "$filled" f16 160 slow.gguf
+    "$filled" f16 400 slow.gguf
     matrix >matrix.dat
     "$modelfile" quantize big.gguf big-q4.gguf Q4_0 -q
     "$modelfile" quantize big.gguf other.gguf Q4_1 -q
