@@ -182,12 +182,15 @@ struct test_heap {
 };
 
 /* Bytes that follow each block, to show that none was written there.  Where
- * memory is checked that is noticed at once. */
-enum { TEST_GUARD = TEST_SANITIZED ? 0 : 16, TEST_FILL = 0xa5 };
+ * memory is checked that is noticed at once, and there are none. */
+#define TEST_GUARD ((size_t)(TEST_SANITIZED ? 0 : 16))
+#define TEST_FILL  0xa5
 
 static inline void test_check_guard(const void *block, size_t size)
 {
-    for (size_t i = 0; i < TEST_GUARD; i++)
+    size_t guard = TEST_GUARD;
+
+    for (size_t i = 0; i < guard; i++)
         if (((const uint8_t *)block)[size + i] != TEST_FILL)
             fail_msg("byte %zu of a block of %zu was written", size + i, size);
 }
