@@ -50,6 +50,14 @@ void args_add_common(const struct option *option)
     common[sizeof(common) / sizeof(*common) - 2] = *option;
 }
 
+const char *args_of_one_process(const struct options *options)
+{
+    return options->max_memory > 0 ? "--max-memory"
+           : options->record       ? "--record"
+           : options->dhat         ? "--dhat"
+                                   : NULL;
+}
+
 /* ---- names of options ---- */
 
 /* An argument taken apart: "--top=3", "-t=4", "-t4". */

@@ -136,6 +136,9 @@ struct options {
 };
 extern struct options shared_options; /* run->options points here */
 
+/* The first option given that is about one process; NULL: there is none. */
+const char *args_of_one_process(const struct options *options);
+
 /* Every command has these. */
 extern const struct option *const common_options;
 

@@ -73,13 +73,10 @@ static struct {
 static const char *refused(const struct run *run)
 {
     const struct options *options = run->options;
+    const char *option = args_of_one_process(options);
 
-    if (options->max_memory > 0)
-        return "--max-memory";
-    if (options->record)
-        return "--record";
-    if (options->dhat)
-        return "--dhat";
+    if (option)
+        return option;
     return options->progress >= PROGRESS_ALWAYS ? "--progress" : NULL;
 }
 

@@ -47,3 +47,20 @@ tampered() {
     restore
     "$@" >said 2>&1 && refused "$words"
 }
+
+# Ways to spoil the file $1.
+flip() { # FILE PLACE
+    printf '\377\377\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+cut_to() { # FILE SIZE
+    truncate -s "$2" "$1"
+}
+relink() {
+    mv "$1" elsewhere && ln -s "$dir/elsewhere" "$1"
+}
+hard() {
+    ln -f "$1" other-name
+}
+pipe() {
+    rm "$1" && mkfifo "$1"
+}

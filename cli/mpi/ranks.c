@@ -112,13 +112,10 @@ const char *ranks_library(void)
 static const char *refused(const struct run *run)
 {
     const struct options *options = run->options;
+    const char *option = args_of_one_process(options);
 
-    if (options->max_memory > 0)
-        return "--max-memory";
-    if (options->record)
-        return "--record";
-    if (options->dhat)
-        return "--dhat";
+    if (option)
+        return option;
     if (options->jobs || options->log)
         return options->jobs ? "--jobs" : "--log";
     if (options->part || options->share)

@@ -572,23 +572,8 @@ check "--discard removes what was begun, and nothing else" discards
 
 # ---- what is changed
 
-flip() {
-    printf '\377\377\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
-}
-cut_to() {
-    truncate -s "$2" "$1"
-}
-relink() {
-    mv "$1" elsewhere && ln -s "$dir/elsewhere" "$1"
-}
-hard() {
-    ln -f "$1" other-name
-}
 folder() {
     rm "$1" && mkdir "$1"
-}
-pipe() {
-    rm "$1" && mkfifo "$1"
 }
 
 unsound() {

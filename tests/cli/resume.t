@@ -228,23 +228,8 @@ refused() {
     [ -z "$(left)" ] && { [ $# -gt 0 ] || cmp whole/8.gguf out/o.gguf; }
 }
 
-flip() {
-    printf '\377\377\377' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
-}
-cut_to() {
-    truncate -s "$2" "$1"
-}
-relink() {
-    mv "$1" elsewhere && ln -s "$dir/elsewhere" "$1"
-}
-hard() {
-    ln -f "$1" other-name
-}
 foreign() {
     echo "Words of a user who has a file of that name." >"$1"
-}
-pipe() {
-    rm "$1" && mkfifo "$1"
 }
 partial=out/.o.gguf.partial
 log=out/.o.gguf.resume
