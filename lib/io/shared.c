@@ -104,29 +104,38 @@ static enum mf_status make_private(const struct mf_target *target,
     return mf_target_fail(target->env, target, MF_NO_OFFSET, "written");
 }
 
-/* The lock that is wanted is taken; whether the other one is shows by what. */
-static enum mf_status fail_locked(const struct mf_target *target)
+static enum mf_status fail_locked(const struct mf_target *target, bool at_work)
 {
-    const char *path = target->path;
+    struct mf_quoted path = quoted(target->path);
 
-    if (target->partial == MF_PARTIAL_JOINED &&
-        mf_system_lock_shared(target->fd))
-        return mf_decline(target->env, MF_REASON_PARTS_MISSING, MF_NO_OFFSET,
-                          "a part of '%s' is at work", quoted(path).text);
-    return mf_fail(target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "another process is finishing '%s'", quoted(path).text);
+    return at_work
+               ? mf_decline(target->env, MF_REASON_PARTS_MISSING, MF_NO_OFFSET,
+                            "a part of '%s' is at work", path.text)
+               : mf_fail(target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                         "another process is finishing '%s'", path.text);
+}
+
+/* Where a lock of parts can be taken, no other process is finishing: a part is
+ * at work, or what finished has ended just now, and the lock is free. */
+static bool lock_to_join(const struct mf_target *target, bool *at_work)
+{
+    if (mf_system_lock(target->fd))
+        return true;
+    *at_work = errno == EWOULDBLOCK && mf_system_lock_shared(target->fd);
+    return *at_work && mf_system_lock(target->fd);
 }
 
 /* *here: the file still has its name once it is locked. */
 static enum mf_status lock(struct mf_target *target, bool *here)
 {
     struct stat status, there;
+    bool at_work = false;
     bool locked = target->partial == MF_PARTIAL_JOINED
-                      ? mf_system_lock(target->fd)
+                      ? lock_to_join(target, &at_work)
                       : mf_system_lock_shared(target->fd);
 
     if (!locked && errno == EWOULDBLOCK)
-        return fail_locked(target);
+        return fail_locked(target, at_work);
     if (!locked && !mf_shared_lacks_locks(errno))
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "locked");
     if (fstat(target->fd, &status) != 0)
@@ -225,8 +234,9 @@ enum mf_status mf_shared_join_complete(struct mf_env *env, const char *path,
     if (mf_target_open_complete(env, path, size, 0, out, found) != MF_OK ||
         !*found)
         return env->error.status;
-    return mf_system_lock(out->fd) || errno != EWOULDBLOCK ? MF_OK
-                                                           : fail_locked(out);
+    return mf_system_lock(out->fd) || errno != EWOULDBLOCK
+               ? MF_OK
+               : fail_locked(out, false);
 }
 
 int mf_shared_hold(const struct mf_target *target)
