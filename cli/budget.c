@@ -24,6 +24,7 @@
 #include "cli/cli.h"
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 
 /* ---- trials ---- */
 
@@ -351,6 +352,8 @@ void budget_at_exit(void)
     if (ended)
         return;
     mf_env_abandon(in_work ? in_work->env : NULL);
+    if (ranks_are_ended())
+        _exit(EXIT_OUTPUT); /* the rank that did it has said why */
     wrote = write(STDERR_FILENO, text, sizeof(text) - 1);
     (void)wrote;
     _exit(EXIT_MEMORY);

@@ -240,9 +240,9 @@ static void remote_json(struct run *run)
 /* The heap is the largest of any rank, all else the sum over all ranks. */
 static void ranks_json(struct run *run)
 {
-    if (ranks_count() < 2)
+    if (ranks_of_answer() < 2)
         return;
-    json_number(run, "ranks", ranks_count());
+    json_number(run, "ranks", ranks_of_answer());
     mf_json_key(&run->json, "ranks_imbalance");
     mf_json_f64(&run->json, ranks_imbalance());
 }
@@ -300,8 +300,8 @@ static void close_text(const struct run *run, const struct cost *cost,
     if (cost->written > 0)
         snprintf(wrote, sizeof(wrote), " · wrote %s",
                  size_text(cost->written).at);
-    if (ranks_count() > 1)
-        snprintf(ranks, sizeof(ranks), " · %zu ranks", ranks_count());
+    if (ranks_of_answer() > 1)
+        snprintf(ranks, sizeof(ranks), " · %zu ranks", ranks_of_answer());
     snprintf(text, size, "peak heap %s%s%s%s%s · %s", size_text(cost->peak).at,
              allocations, read, wrote, ranks, time_text(cost->seconds).at);
 }
@@ -345,11 +345,11 @@ static void remote_table(struct run *run)
 
 static void ranks_table(struct run *run)
 {
-    if (ranks_count() > 1)
+    if (ranks_of_answer() > 1)
         say(run,
             "ranks                 %15s\n"
             "most work of a rank   %15.1f %% above the mean\n",
-            number_text(ranks_count()).at, 100 * ranks_imbalance());
+            number_text(ranks_of_answer()).at, 100 * ranks_imbalance());
 }
 
 static void close_line(struct run *run, const struct cost *cost)

@@ -15,6 +15,10 @@
  * several programs do not mix. */
 void held_write(const char *text, size_t size);
 
+/* Where that goes from now on, in place of standard error; NULL: there. */
+void held_to(void (*sink)(void *user, const char *text, size_t size),
+             void *user);
+
 /* Keeps a line, of at most HELD_SIZE bytes, for held_print.  The line before is
  * printed now. */
 void held_keep(const char *line, size_t size);

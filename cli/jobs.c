@@ -25,6 +25,7 @@
 #include "cli/jobs_sum.h"
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
 #include "cli/room.h"
@@ -126,6 +127,11 @@ static bool fit(struct run *run)
     if (options->jobs > JOBS_MOST)
         report_usage(run, "'--jobs %" PRIu64 "': at most %d", options->jobs,
                      JOBS_MOST);
+    else if (options->jobs > 1 && ranks_count() > 1)
+        report_usage(run,
+                     "'--jobs %" PRIu64 "': each of several ranks reads one "
+                     "file at a time, give '--jobs 1'",
+                     options->jobs);
     else if (other)
         report_usage(run,
                      "'%s' cannot be given with '--jobs', '--part' or "
@@ -143,10 +149,13 @@ bool jobs_begin(struct run *run)
 
     if (!options->jobs && !options->part && !options->log)
         return true;
-    if (!fit(run) || !jobs_sum_part(run, &jobs.sum) || !take_room(run) ||
+    if (!fit(run) || !jobs_sum_part(run, &jobs.sum) ||
+        (ranks_count() == 1 && !take_room(run)) ||
         (options->log && !jobs_log_open(run)))
         return false;
     jobs.used = true;
+    if (ranks_count() > 1)
+        return true;
     jobs.most = options->jobs > 0 ? (size_t)options->jobs : 1;
     share_threads(run);
     scratch_divide(jobs.most);
@@ -203,10 +212,7 @@ static void become_job(struct run *run, pid_t program, size_t place,
 {
     child_begin(program);
     leave_pipes(pipe_of);
-    clock_gettime(CLOCK_MONOTONIC, &run->started);
-    run->code = EXIT_DONE;
-    run->size = 0;
-    run->last_remark[0] = 0;
+    start_answer(run);
     run->options->quiet = true;
     jobs.used = false;
     scratch_use(place);
@@ -447,6 +453,10 @@ void jobs_give(struct run *run, const char *path, const struct jobs_act *act)
     struct job *job;
     int code;
 
+    if (ranks_count() > 1) {
+        ranks_give_file(run, path, act, &jobs.sum);
+        return;
+    }
     if (is_over(run) || jobs.seen++ % jobs.sum.parts != jobs.sum.part - 1)
         return;
     while (jobs.working == jobs.most || jobs.count == RING) {
@@ -464,6 +474,11 @@ void jobs_give(struct run *run, const char *path, const struct jobs_act *act)
 
 void jobs_end(struct run *run)
 {
+    if (ranks_count() > 1) {
+        if (ranks_end_files(run, &jobs.sum))
+            jobs_sum_show(run, &jobs.sum);
+        return;
+    }
     while (jobs.count > 0 && !is_over(run))
         wait_for_news(run);
     if (jobs.over)

@@ -6,7 +6,8 @@
  * and prints what they print in the order of the files.  So a file that cannot
  * be read, or ends its process, stops nothing, and with --json each file has
  * the document that a run for it alone prints, on one line.  The answer ends
- * with a summary.
+ * with a summary.  Of several ranks each reads some of the files itself: see
+ * ranks.h.
  */
 #ifndef MF_CLI_JOBS_H
 #define MF_CLI_JOBS_H

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/given.h"
+#include "cli/ranks.h"
 #include "cli/report.h"
 #include "cli/room.h"
 
@@ -207,6 +208,20 @@ static bool read_log(struct run *run, const struct head *head, size_t size)
     return true;
 }
 
+/* The log of several ranks is rank 0's; others only read it, if it is there. */
+static bool open_log(struct run *run, struct stat *status)
+{
+    int flags = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+    flags |= ranks_follow() ? O_RDONLY : O_RDWR | O_CREAT | O_APPEND;
+    jobs_log.fd = open(run->options->log, flags, 0666);
+    if (jobs_log.fd < 0 || fstat(jobs_log.fd, status) != 0)
+        return cannot(run, strerror(errno));
+    if (!S_ISREG(status->st_mode) || status->st_size > LOG_SIZE_MAX)
+        return cannot(run, "it is not a log");
+    return true;
+}
+
 bool jobs_log_open(struct run *run)
 {
     struct head head = { "", 0 };
@@ -214,13 +229,13 @@ bool jobs_log_open(struct run *run)
 
     if (!make_head(run, &head))
         return false;
-    jobs_log.fd = open(
-        run->options->log,
-        O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-    if (jobs_log.fd < 0 || fstat(jobs_log.fd, &status) != 0)
-        return cannot(run, strerror(errno));
-    if (!S_ISREG(status.st_mode) || status.st_size > LOG_SIZE_MAX)
-        return cannot(run, "it is not a log");
+    if (ranks_follow() && access(run->options->log, F_OK) != 0)
+        return true;
+    if (!open_log(run, &status))
+        return false;
+    if (ranks_follow())
+        return status.st_size == 0 ||
+               read_log(run, &head, (size_t)status.st_size);
     if (!lock())
         return cannot(run, "another run uses it");
     if (status.st_size == 0)
@@ -291,21 +306,39 @@ int jobs_log_find(const char *path, struct jobs_file *out)
     return -1;
 }
 
-void jobs_log_add(struct run *run, const struct jobs_file *file, int code)
+void jobs_log_line(const struct jobs_file *file, int code,
+                   void (*add_line)(void *user, const char *at, size_t size),
+                   void *user)
 {
     char line[2 + LINE_MAX_SIZE + 1];
     size_t size;
 
-    if (jobs_log.fd == 0 || !file->noted || code > EXIT_NO)
+    if (!file->noted || code > EXIT_NO)
         return;
-    out_flush(&run->out);
-    if (run->out.closed || run->out.error)
-        return; /* its answer has no reader */
     line[0] = (char)('0' + code);
     line[1] = ' ';
     make_line(line + 2, file);
     size = strlen(line);
     line[size++] = '\n';
+    add_line(user, line, size);
+}
+
+void jobs_log_put(struct run *run, const char *line, size_t size)
+{
+    out_flush(&run->out);
+    if (run->out.closed || run->out.error)
+        return; /* its answer has no reader */
     if (!write_all(line, size))
         report_unwritten(run, run->options->log, strerror(errno));
+}
+
+static void put_line(void *user, const char *at, size_t size)
+{
+    jobs_log_put(user, at, size);
+}
+
+void jobs_log_add(struct run *run, const struct jobs_file *file, int code)
+{
+    if (jobs_log.fd != 0)
+        jobs_log_line(file, code, put_line, run);
 }

@@ -32,4 +32,11 @@ int jobs_log_find(const char *path, struct jobs_file *out);
  * done. */
 void jobs_log_add(struct run *run, const struct jobs_file *file, int code);
 
+/* The same in two steps: a rank makes the line, if the file gets one, and rank
+ * 0 adds it. */
+void jobs_log_line(const struct jobs_file *file, int code,
+                   void (*line)(void *user, const char *at, size_t size),
+                   void *user);
+void jobs_log_put(struct run *run, const char *line, size_t size);
+
 #endif

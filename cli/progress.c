@@ -29,8 +29,8 @@
 
 #include "cli/held.h"
 #include "cli/malloc_count.h"
-
 #include "cli/measure/measure.h"
+#include "cli/ranks.h"
 #include "cli/report.h"
 
 /* How long the library may take to end by itself. */
@@ -266,7 +266,7 @@ bool progress_update(void *user, const struct mf_progress *progress)
                        : 0.1;
     struct timespec now;
 
-    if (stopped_by)
+    if (stopped_by || !ranks_go_on())
         return false;
     record_tick(run->env);
     if (progress->total == 0)

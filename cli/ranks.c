@@ -15,6 +15,11 @@ size_t ranks_count(void)
     return 1;
 }
 
+size_t ranks_of_answer(void)
+{
+    return 1;
+}
+
 bool ranks_follow(void)
 {
     return false;
@@ -47,6 +52,27 @@ void ranks_leave(struct run *run)
     (void)run;
 }
 
+void ranks_give_file(struct run *run, const char *path,
+                     const struct jobs_act *act, struct jobs_sum *sum)
+{
+    (void)run;
+    (void)path;
+    (void)act;
+    (void)sum;
+}
+
+bool ranks_end_files(struct run *run, struct jobs_sum *sum)
+{
+    (void)run;
+    (void)sum;
+    return true;
+}
+
+bool ranks_go_on(void)
+{
+    return true;
+}
+
 double ranks_imbalance(void)
 {
     return 0;
@@ -55,6 +81,11 @@ double ranks_imbalance(void)
 double ranks_gather_seconds(void)
 {
     return 0;
+}
+
+bool ranks_are_ended(void)
+{
+    return false;
 }
 
 int ranks_end(int code)

@@ -21,6 +21,9 @@ void ranks_begin(int *count, char ***arguments);
 size_t ranks_count(void);
 bool ranks_follow(void);
 
+/* How many make the answer that is printed now: about one of many files, 1. */
+size_t ranks_of_answer(void);
+
 /* What MPI is, for `version`; NULL: the program knows none. */
 const char *ranks_library(void);
 
@@ -38,13 +41,29 @@ bool ranks_join(struct run *run);
  * written.  An error that another rank alone has is reported. */
 void ranks_leave(struct run *run);
 
-/* After that: how much more than the mean of all ranks the one has done that
- * did most; 0.05: a twentieth. */
+struct jobs_act;
+struct jobs_sum;
+
+/* Of many files, each is read by one rank: see jobs.h.  sum: of rank 0. */
+void ranks_give_file(struct run *run, const char *path,
+                     const struct jobs_act *act, struct jobs_sum *sum);
+
+/* Waits for all of them; true: this rank shows the sum. */
+bool ranks_end_files(struct run *run, struct jobs_sum *sum);
+
+/* During long work on a file: false if it is not needed any more. */
+bool ranks_go_on(void);
+
+/* After ranks_leave: how much more than the mean of all ranks the one has done
+ * that did most; 0.05: a twentieth. */
 double ranks_imbalance(void);
 
 /* What a gather takes: the median of some that all ranks made for a command
  * whose row asks for it; 0: there was none. */
 double ranks_gather_seconds(void);
+
+/* While the program ends: whether MPI does that, because of another rank. */
+bool ranks_are_ended(void);
 
 /* Ends MPI, and returns the exit code of this process: rank 0 alone has the
  * answer. */

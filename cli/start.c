@@ -17,10 +17,9 @@
 #include "cli/scratch.h"
 #include "cli/stream.h"
 
-bool start_env(struct run *run)
+bool start_env_for_file(struct run *run)
 {
     struct mf_options options = { .size = sizeof(struct mf_options) };
-    const char *refused;
 
     options.threads = run->options->threads < UINT_MAX
                           ? (unsigned)run->options->threads
@@ -45,11 +44,31 @@ bool start_env(struct run *run)
     mf_env_use_dash(run->env);
     if (run->trial)
         mf_env_discard(run->env);
+    return true;
+}
+
+bool start_env(struct run *run)
+{
+    const char *refused;
+
+    if (!start_env_for_file(run))
+        return false;
     progress_catch_signals(run);
     refused = run->options->help ? NULL : mf_isa_refused(run->env);
     if (refused)
-        report_usage(run, "MODELFILE_ISA is '%s': %s", options.isa, refused);
+        report_usage(run, "MODELFILE_ISA is '%s': %s", getenv("MODELFILE_ISA"),
+                     refused);
     return !refused;
+}
+
+void start_answer(struct run *run)
+{
+    clock_gettime(CLOCK_MONOTONIC, &run->started);
+    run->code = EXIT_DONE;
+    run->size = 0;
+    run->other_io = (struct mf_io_stats){ 0 };
+    run->other_heap = (struct mf_heap_stats){ 0 };
+    run->last_remark[0] = 0;
 }
 
 void start_finish(struct run *run)

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "cli/mpi/files.h"
 #include "cli/mpi/wire.h"
 #include "cli/remote/remote.h"
 #include "cli/report.h"
@@ -87,6 +88,11 @@ size_t ranks_count(void)
     return state.ranks.count;
 }
 
+size_t ranks_of_answer(void)
+{
+    return files_are_inside() ? 1 : state.ranks.count;
+}
+
 bool ranks_follow(void)
 {
     return state.ranks.rank > 0;
@@ -116,8 +122,6 @@ static const char *refused(const struct run *run)
 
     if (option)
         return option;
-    if (options->jobs || options->log)
-        return options->jobs ? "--jobs" : "--log";
     if (options->part || options->share)
         return "--part";
     return NULL;
@@ -157,6 +161,9 @@ bool ranks_check(struct run *run)
     }
     for (size_t i = 0; i < run->operand_count; i++)
         if (!is_a_file(run, run->operand[i]))
+            return false;
+    for (size_t i = 0; i < run->listed_count; i++)
+        if (!is_a_file(run, run->listed[i]))
             return false;
     return !run->options->files_from ||
            is_a_file(run, run->options->files_from);
@@ -297,7 +304,7 @@ void ranks_leave(struct run *run)
     struct mf_io_stats io;
     bool had_error;
 
-    if (!state.joined || state.left)
+    if (!state.joined || state.left || files_are_inside())
         return;
     state.left = true;
     mf_env_heap(run->env, &heap);
@@ -305,7 +312,7 @@ void ranks_leave(struct run *run)
     sum[0] = io.bytes_read;
     sum[1] = io.bytes_written;
     sum[2] = heap.allocations;
-    sum[3] = largest[1] = mf_env_share_done(run->env);
+    sum[3] = largest[1] = mf_env_share_done(run->env) + files_bytes();
     largest[0] = heap.peak;
     had_error = run->code != EXIT_SUCCESS;
     if (mf_env_leave_ranks(run->env, sum, 4, largest, 2) != MF_OK && !had_error)
@@ -313,7 +320,8 @@ void ranks_leave(struct run *run)
     run->other_io.bytes_read += sum[0] - io.bytes_read;
     run->other_io.bytes_written += sum[1] - io.bytes_written;
     run->other_heap.allocations += sum[2] - heap.allocations;
-    run->other_heap.peak = (size_t)largest[0];
+    if (largest[0] > run->other_heap.peak)
+        run->other_heap.peak = (size_t)largest[0];
     state.mean = (double)sum[3] / (double)state.ranks.count;
     state.most = (double)largest[1];
     wire_watch(0);
@@ -322,6 +330,11 @@ void ranks_leave(struct run *run)
 double ranks_imbalance(void)
 {
     return state.mean > 0 ? state.most / state.mean - 1 : 0;
+}
+
+bool ranks_are_ended(void)
+{
+    return wire_is_in_mpi();
 }
 
 int ranks_end(int code)

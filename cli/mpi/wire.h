@@ -19,6 +19,12 @@ void wire_finish(int code);
 /* Where a reason to end all ranks is printed. */
 void wire_print_to(int fd);
 
+/* Now and then during long work: others may wait for an answer. */
+void wire_pulse(void);
+
+/* Whether a thread is in a function of MPI. */
+bool wire_is_in_mpi(void);
+
 /* Called before this rank ends all of them. */
 void wire_at_end(void (*act)(void));
 

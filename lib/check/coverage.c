@@ -122,6 +122,17 @@ enum need {
     DIGEST = 256
 };
 
+/* The length of the prefix, if the text begins with it, else 0.  Almost always
+ * the first byte tells: this is asked of each rule for each model. */
+static size_t begins_with(const char *text, const char *prefix)
+{
+    size_t size = 0;
+
+    while (prefix[size] && text[size] == prefix[size])
+        size++;
+    return prefix[size] ? 0 : size;
+}
+
 static unsigned needs_of(const char *id)
 {
     static const struct {
@@ -136,9 +147,9 @@ static unsigned needs_of(const char *id)
     size_t longest = 0;
 
     for (size_t i = 0; i < sizeof(scopes) / sizeof(*scopes); i++) {
-        size_t size = strlen(scopes[i].prefix);
+        size_t size = begins_with(id, scopes[i].prefix);
 
-        if (size > longest && strncmp(id, scopes[i].prefix, size) == 0) {
+        if (size > longest) {
             longest = size;
             out = scopes[i].needs;
         }
@@ -199,18 +210,16 @@ const char *const mf_rules_of_formats[] = { "APR-", "APR-V1-",  "GGUF-",
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
     const char *own = model->format->rules ? model->format->rules : "";
-    const char *of = "";
+    size_t longest = 0;
 
-    if (model->list && strncmp(id, "ST-INDEX-", strlen("ST-INDEX-")) == 0)
+    if (model->list && begins_with(id, "ST-INDEX-"))
         return false;
     for (size_t i = 0; mf_rules_of_formats[i]; i++) {
-        const char *prefix = mf_rules_of_formats[i];
+        size_t size = begins_with(id, mf_rules_of_formats[i]);
 
-        if (strncmp(id, prefix, strlen(prefix)) == 0 &&
-            strlen(prefix) > strlen(of))
-            of = prefix;
+        longest = size > longest ? size : longest;
     }
-    return strncmp(own, of, strlen(of)) != 0;
+    return strncmp(own, id, longest) != 0;
 }
 
 static const char *why_skipped(const struct mf_model *model, const char *id)

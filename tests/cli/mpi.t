@@ -180,6 +180,104 @@ scales() {
         grep -q '"gather_ranks":0,' out.said
 }
 
+# ---- many files ----
+
+# logged: the log has each of 600 files once, and the same lines as one process's.
+logged() {
+    "$modelfile" hash --jobs 1 --log one.log --files-from 600 -q >/dev/null
+    sort one.log | diff - log.sorted
+}
+
+keeps_log() {
+    rm -f one.log ranks.log
+    mpi 3 hash --jobs 1 --log ranks.log --files-from 600 -q >/dev/null || return 1
+    sort ranks.log >log.sorted
+    [ "$(wc -l <ranks.log)" -eq 601 ] && logged &&
+        mpi 2 hash --json --log ranks.log --files-from 600 -q >out.said &&
+        [ "$(grep -c '"file"' out.said)" -eq 0 ] &&
+        grep -q '"files":0,"left_out":600,' out.said
+}
+
+# Whatever was printed is in the log, and the rest is done by the next run.
+log_goes_on() {
+    rm -f one.log ranks.log
+    timeout 120 "mpirun.$mpi" -n 3 "$build/mpi/mpicc.$mpi/modelfile-mpi" \
+        hash --log ranks.log --files-from 600 >said 2>&1 </dev/null &
+    child=$!
+    for _ in $(seq 300); do
+        [ "$(cat ranks.log 2>/dev/null | wc -l)" -lt 20 ] || break
+        sleep 0.01
+    done
+    ranks_of | sed -n 2p | xargs -r kill -KILL
+    over 5 || return 1
+    "$modelfile" hash --log ranks.log --files-from 600 -q >/dev/null || return 1
+    sort ranks.log >log.sorted
+    logged
+}
+
+# Rank 1 does not see what rank 0 sees.
+sees_others() {
+    mkdir -p here there
+    echo "$fixtures/good-llama.gguf" >here/list
+    { cat here/list; echo "$fixtures/good-llama.apr"; } >there/list
+    rank=$build/mpi/mpicc.$mpi/modelfile-mpi
+    found=0
+    timeout 60 "mpirun.$mpi" -n 1 -wdir "$PWD/$1" "$rank" info --jobs 1 \
+        --files-from list : -n 1 -wdir "$PWD/$2" "$rank" info --jobs 1 \
+        --files-from list >said 2>&1 </dev/null || found=$?
+    [ "$found" -eq 3 ] &&
+        grep 'rank 1 found other files than rank 0: the answer is not complete' \
+            said
+}
+
+refused() { # TEXT ARGUMENT...
+    text=$1
+    shift
+    found=0
+    mpi 2 "$@" >said 2>&1 || found=$?
+    [ "$found" -eq 2 ] && grep -e "$text" said
+}
+
+many() {
+    for f in "$fixtures"/*; do
+        echo "$f"
+    done >list
+    for _ in $(seq 600); do
+        echo "$fixtures/good-llama.gguf"
+    done >same
+    # 600 names, so that the log tells them apart
+    [ -d six ] || {
+        mkdir six
+        for i in $(seq 600); do
+            cp "$fixtures/good-llama.gguf" "six/$i.gguf"
+        done
+    }
+    find six -name '*.gguf' >600
+    check "$mpi: validate, many files" says 3 validate --data --jobs 1 -q \
+        --files-from list
+    check "$mpi: as JSON" says 3 validate --jobs 1 --json -q --files-from list
+    check "$mpi: hash, many files" says 3 hash --jobs 1 --json -q \
+        --files-from list
+    check "$mpi: info, many files" says 3 info --jobs 1 -q --files-from list
+    check "$mpi: tensors info, many files" says 3 tensors info --jobs 1 -q \
+        --files-from list
+    check "$mpi: a folder" says 3 info --jobs 1 -q "$fixtures" six
+    check "$mpi: one file often" says 0 validate --jobs 1 --json -q \
+        --files-from same
+    check "$mpi: fewer files than ranks" says 0 info --jobs 1 -q big.gguf
+    check "$mpi: no model" says 3 info --jobs 1 -q one/missing.gguf
+    check "$mpi: a log" keeps_log
+    check "$mpi: a log after a kill" log_goes_on
+    check "$mpi: a rank that sees more" sees_others here there
+    check "$mpi: a rank that sees less" sees_others there here
+    check "$mpi: --jobs 2" refused "'--jobs 2': each of several ranks reads" \
+        info --jobs 2 big.gguf
+    check "$mpi: --part" refused "'--part' is for one process" \
+        info --part 1/2 big.gguf
+    check "$mpi: a URL in a list" refused 'only files can be read' \
+        tensors info --jobs 1 big.gguf https://example.invalid/a.gguf
+}
+
 # ---- what goes wrong ----
 
 # ranks_of: process numbers of the running ranks.
@@ -292,7 +390,11 @@ looked_at() {
     timeout 300 "mpirun.$mpi" -n 2 valgrind -q --error-exitcode=9 \
         "$mpi_program" quantize big.gguf out/a.gguf Q4_K_M -q >said 2>&1 ||
         { cat said; return 1; }
-    ! grep '== .* at 0x' said
+    head -n 40 list >short
+    timeout 300 "mpirun.$mpi" -n 2 valgrind -q \
+        "$mpi_program" validate --jobs 1 --json -q --files-from short \
+        >out.said 2>>said
+    grep -q '"files":40,' out.said && ! grep '== .* at 0x' said
 }
 
 faults() {
@@ -314,6 +416,7 @@ for mpi in openmpi mpich; do
     check "$mpi: make MPI=1" makes $mpi
     bytes
     answers
+    many
     check "$mpi: a gather is measured" scales
     faults
     [ -z "${MEMCHECK:-}" ] || [ $mpi = openmpi ] ||

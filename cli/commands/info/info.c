@@ -402,6 +402,7 @@ const struct command command_info = {
                 "cat model.gguf | modelfile info -\n",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = info,
     .check_operands = files_from_operands,
 };

@@ -438,6 +438,7 @@ const struct command command_tensors_info = {
     .exit_no = "no tensor matches PATTERN",
     .options = table,
     .remote = true,
+    .shared = true,
     .execute = tensors_info,
     .check_operands = check_operands,
 };

@@ -377,6 +377,8 @@ static bool check_files(struct run *run)
 static void end_report(struct run *run)
 {
     form_of()->end(run, &run->out, &totals);
+    if (jobs_are_used()) /* the answer was about one file */
+        totals = (struct totals){ 0 };
 }
 
 static void check_all(struct run *run)
