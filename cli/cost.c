@@ -240,11 +240,15 @@ static void remote_json(struct run *run)
 /* The heap is the largest of any rank, all else the sum over all ranks. */
 static void ranks_json(struct run *run)
 {
+    struct ranks_imbalance above = ranks_imbalance();
+
     if (ranks_of_answer() < 2)
         return;
     json_number(run, "ranks", ranks_of_answer());
     mf_json_key(&run->json, "ranks_imbalance");
-    mf_json_f64(&run->json, ranks_imbalance());
+    mf_json_f64(&run->json, above.work);
+    mf_json_key(&run->json, "ranks_time_imbalance");
+    mf_json_f64(&run->json, above.time);
 }
 
 void cost_json(struct run *run)
@@ -345,11 +349,15 @@ static void remote_table(struct run *run)
 
 static void ranks_table(struct run *run)
 {
+    struct ranks_imbalance above = ranks_imbalance();
+
     if (ranks_of_answer() > 1)
         say(run,
             "ranks                 %15s\n"
-            "most work of a rank   %15.1f %% above the mean\n",
-            number_text(ranks_of_answer()).at, 100 * ranks_imbalance());
+            "most work of a rank   %15.1f %% above the mean\n"
+            "most time of a rank   %15.1f %% above the mean\n",
+            number_text(ranks_of_answer()).at, 100 * above.work,
+            100 * above.time);
 }
 
 static void close_line(struct run *run, const struct cost *cost)

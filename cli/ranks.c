@@ -73,9 +73,9 @@ bool ranks_go_on(void)
     return true;
 }
 
-double ranks_imbalance(void)
+struct ranks_imbalance ranks_imbalance(void)
 {
-    return 0;
+    return (struct ranks_imbalance){ 0, 0 };
 }
 
 double ranks_gather_seconds(void)

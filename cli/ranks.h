@@ -54,9 +54,13 @@ bool ranks_end_files(struct run *run, struct jobs_sum *sum);
 /* During long work on a file: false if it is not needed any more. */
 bool ranks_go_on(void);
 
-/* After ranks_leave: how much more than the mean of all ranks the one has done
- * that did most; 0.05: a twentieth. */
-double ranks_imbalance(void);
+/* After ranks_leave: how much more than the mean of all ranks the one has that
+ * has most; 0.05: a twentieth. */
+struct ranks_imbalance {
+    double work; /* bytes; of many files, those read */
+    double time; /* of processors */
+};
+struct ranks_imbalance ranks_imbalance(void);
 
 /* What a gather takes: the median of some that all ranks made for a command
  * whose row asks for it; 0: there was none. */

@@ -34,8 +34,9 @@ static struct {
     struct mf_ranks ranks;
     struct run *run;
     bool met, joined, left;
-    double mean, most; /* work of a rank */
-    double gather;     /* seconds of one */
+    struct timespec joined_at; /* time of processors */
+    struct ranks_imbalance above;
+    double gather; /* seconds of one */
 } state;
 
 /* ---- starting ---- */
@@ -291,15 +292,35 @@ bool ranks_join(struct run *run)
     if (!run->command->shared || run->options->help)
         return !ranks_follow();
     wire_watch(timeout_of(run));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &state.joined_at);
     state.joined = mf_env_join_ranks(run->env, &state.ranks) == MF_OK;
     if (!state.joined)
         report_failure(run, run->command->name);
     return state.joined;
 }
 
+/* Of processors, since this rank joined the others. */
+static uint64_t own_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)(now.tv_sec - state.joined_at.tv_sec) * 1000000000 +
+           (uint64_t)now.tv_nsec - (uint64_t)state.joined_at.tv_nsec;
+}
+
+static double above_mean(uint64_t most, uint64_t sum)
+{
+    double mean = (double)sum / (double)state.ranks.count;
+
+    return mean > 0 ? (double)most / mean - 1 : 0;
+}
+
 void ranks_leave(struct run *run)
 {
-    uint64_t sum[4], largest[2];
+    enum { READ, WRITTEN, ALLOCATIONS, WORK, TIME, SUMS };
+    enum { PEAK, MOST_WORK, MOST_TIME, LARGEST };
+    uint64_t sum[SUMS], largest[LARGEST];
     struct mf_heap_stats heap;
     struct mf_io_stats io;
     bool had_error;
@@ -309,27 +330,30 @@ void ranks_leave(struct run *run)
     state.left = true;
     mf_env_heap(run->env, &heap);
     mf_env_io(run->env, &io);
-    sum[0] = io.bytes_read;
-    sum[1] = io.bytes_written;
-    sum[2] = heap.allocations;
-    sum[3] = largest[1] = mf_env_share_done(run->env) + files_bytes();
-    largest[0] = heap.peak;
+    sum[READ] = io.bytes_read;
+    sum[WRITTEN] = io.bytes_written;
+    sum[ALLOCATIONS] = heap.allocations;
+    sum[WORK] = largest[MOST_WORK] =
+        mf_env_share_done(run->env) + files_bytes();
+    sum[TIME] = largest[MOST_TIME] = own_time();
+    largest[PEAK] = heap.peak;
     had_error = run->code != EXIT_SUCCESS;
-    if (mf_env_leave_ranks(run->env, sum, 4, largest, 2) != MF_OK && !had_error)
+    if (mf_env_leave_ranks(run->env, sum, SUMS, largest, LARGEST) != MF_OK &&
+        !had_error)
         report_failure(run, run->command->name);
-    run->other_io.bytes_read += sum[0] - io.bytes_read;
-    run->other_io.bytes_written += sum[1] - io.bytes_written;
-    run->other_heap.allocations += sum[2] - heap.allocations;
-    if (largest[0] > run->other_heap.peak)
-        run->other_heap.peak = (size_t)largest[0];
-    state.mean = (double)sum[3] / (double)state.ranks.count;
-    state.most = (double)largest[1];
+    run->other_io.bytes_read += sum[READ] - io.bytes_read;
+    run->other_io.bytes_written += sum[WRITTEN] - io.bytes_written;
+    run->other_heap.allocations += sum[ALLOCATIONS] - heap.allocations;
+    if (largest[PEAK] > run->other_heap.peak)
+        run->other_heap.peak = (size_t)largest[PEAK];
+    state.above.work = above_mean(largest[MOST_WORK], sum[WORK]);
+    state.above.time = above_mean(largest[MOST_TIME], sum[TIME]);
     wire_watch(0);
 }
 
-double ranks_imbalance(void)
+struct ranks_imbalance ranks_imbalance(void)
 {
-    return state.mean > 0 ? state.most / state.mean - 1 : 0;
+    return state.above;
 }
 
 bool ranks_are_ended(void)

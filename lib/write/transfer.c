@@ -27,7 +27,7 @@
  * to stop; a multiple of every element's size. */
 #define PIECE  ((size_t)8 * 1024 * 1024)
 #define PIECES 256
-#define RANKS  16 /* more of them have fewer pieces each */
+#define RANKS  64 /* more of them have fewer pieces each */
 
 /* Recoding takes a hundred times as long per byte. */
 #define RECODED ((size_t)256 * 1024)

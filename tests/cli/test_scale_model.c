@@ -99,6 +99,24 @@ static void threads_wait_for_the_busiest(void **state)
        (5 * 256 + 86) * piece);
 }
 
+/* 2^18 pieces: a run has no more than 64 ranks of 256. */
+static void many_ranks_have_fewer_pieces_each(void **state)
+{
+    struct scale_work work = gib;
+    double bytes = (16 + SCALE_MEETINGS) * 100.0 * SCALE_CARD +
+                   64.0 * 4096 * SCALE_RESULT;
+    double piece = 1280 * MIB * 1e-9 / 4096;
+    struct scale_time time;
+
+    (void)state;
+    work.in *= 64;
+    work.out *= 64;
+    time = predict(work, 100);
+    is(time.term[SCALE_GATHER],
+       (2 * 16 + SCALE_MEETINGS) * (1e-4 + 99e-6) + bytes * 1e-10);
+    is(time.term[SCALE_ENCODER] + time.term[SCALE_WAITING], 16 * 164 * piece);
+}
+
 static void more_ranks_than_pieces(void **state)
 {
     struct scale_work work = { .in = 5 * SCALE_PIECE + 1,
@@ -180,6 +198,7 @@ int main(void)
         cmocka_unit_test(one_rank_gathers_nothing),
         cmocka_unit_test(ranks_share_work_but_not_the_plan),
         cmocka_unit_test(threads_wait_for_the_busiest),
+        cmocka_unit_test(many_ranks_have_fewer_pieces_each),
         cmocka_unit_test(more_ranks_than_pieces),
         cmocka_unit_test(nothing_is_done_in_no_time),
         cmocka_unit_test(the_slowest_of_three_counts),

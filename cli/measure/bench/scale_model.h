@@ -14,7 +14,7 @@
  * a gather (lib/base/ranks.c). */
 #define SCALE_PIECE    ((uint64_t)256 * 1024) /* bytes of the source */
 #define SCALE_PIECES   256                    /* of a run, for each rank, */
-#define SCALE_RANKS    16  /* but for no more ranks than these */
+#define SCALE_RANKS    64  /* but for no more ranks than these */
 #define SCALE_CARD     48  /* bytes that a rank brings to each meeting */
 #define SCALE_RESULT   104 /* bytes of a piece's result */
 #define SCALE_MEETINGS 12  /* besides those at the end of runs */
