@@ -58,12 +58,9 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Standard output is as wide everywhere. */
 static void begin(struct run *run, struct jobs_sum *sum)
 {
-    run->out.before = NULL;
-    run->out.terminal = false;
-    run->out.columns = 0;
+    run->out.before = NULL; /* there is no line of progress */
     files.begun = true;
     files.wanted = 1;
     files.digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */

@@ -145,7 +145,10 @@ bool ranks_check(struct run *run)
 {
     const char *option;
 
-    /* mpirun may put a terminal of its own between rank 0 and a file. */
+    /* mpirun may put a terminal of its own between rank 0 and a file; and what
+     * a rank prints must not depend on which one it is. */
+    run->out.terminal = false;
+    run->out.columns = 0;
     if (run->options->colour == COLOUR_AUTO)
         run->options->colour = COLOUR_NEVER;
     if (run->options->progress == PROGRESS_AUTO)
