@@ -68,7 +68,7 @@ static void begin(struct run *run, struct jobs_sum *sum)
     post_begin();
 }
 
-/* Whatever the order in which a folder is read: the ranks have to agree. */
+/* All ranks have to find the same files, in the same order. */
 static void note_path(const char *path)
 {
     do
@@ -136,17 +136,13 @@ static void leave(struct run *run, const struct kept *kept)
     run->other_heap = kept->other_heap;
 }
 
-static void note_costs(const struct run *run, struct post_answer *answer)
+static void note_costs(struct mf_env *env, struct post_answer *answer)
 {
-    struct mf_heap_stats heap = { 0 };
-    struct mf_io_stats io = { 0 };
+    struct mf_heap_stats heap;
+    struct mf_io_stats io;
 
-    answer->code = (uint64_t)run->code;
-    answer->size = run->size;
-    if (!run->env)
-        return;
-    mf_env_heap(run->env, &heap);
-    mf_env_io(run->env, &io);
+    mf_env_heap(env, &heap);
+    mf_env_io(env, &io);
     answer->heap = heap.peak + post_heap();
     answer->allocations = heap.allocations;
     answer->read = io.bytes_read;
@@ -161,11 +157,13 @@ static void act_alone(struct run *run, const struct jobs_act *act,
 
     if (act->keeps_env || start_env_for_file(run))
         act->act(act->user);
-    note_costs(run, answer);
+    answer->code = (uint64_t)run->code;
+    answer->size = run->size;
     out_flush(&run->out);
-    if (run->env != kept.env) {
+    if (run->env && run->env != kept.env) {
         struct mf_env *env = run->env;
 
+        note_costs(env, answer);
         timings_close(run);
         run->env = kept.env; /* a signal may come */
         mf_env_free(env);
