@@ -4,6 +4,9 @@
  *
  * The log is read and locked before the sandbox, and stays open.
  */
+#if defined(__linux__)
+#define _GNU_SOURCE /* F_OFD_SETLK */
+#endif
 #include "cli/jobs_log.h"
 
 #include <errno.h>
@@ -125,21 +128,33 @@ static bool cannot(struct run *run, const char *why)
     return false;
 }
 
+/* Where there is one, a lock that the process keeps when it reads the log as
+ * one of the files, and closes it. */
+#if defined(F_OFD_SETLK)
+#define SET_LOCK F_OFD_SETLK
+#else
+#define SET_LOCK F_SETLK
+#endif
+
 static bool lock(void)
 {
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-    return fcntl(jobs_log.fd, F_SETLK, &all) == 0;
+    return fcntl(jobs_log.fd, SET_LOCK, &all) == 0;
 }
 
-static bool read_all(char *text, size_t size)
+/* Rank 0 may cut the log meanwhile: then *size becomes smaller. */
+static bool read_all(char *text, size_t *size)
 {
     size_t done = 0;
 
-    while (done < size) {
-        ssize_t got = pread(jobs_log.fd, text + done, size - done, (off_t)done);
+    while (done < *size) {
+        ssize_t got =
+            pread(jobs_log.fd, text + done, *size - done, (off_t)done);
 
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got == 0 && ranks_follow())
+            *size = done;
+        else if (got == 0 || (got < 0 && errno != EINTR))
             return false;
         done += got > 0 ? (size_t)got : 0;
     }
@@ -169,6 +184,8 @@ static bool take_lines(size_t head, size_t size)
 
     for (size_t at = head; at < size; at = (size_t)(end - jobs_log.text) + 1) {
         end = memchr(jobs_log.text + at, '\n', size - at);
+        if (!end && ranks_follow())
+            return true;
         if (!end)
             return ftruncate(jobs_log.fd, (off_t)at) == 0;
         *end = 0;
@@ -197,7 +214,7 @@ static bool read_log(struct run *run, const struct head *head, size_t size)
     jobs_log.line = room_take((size / 8 + 1) * sizeof(*jobs_log.line));
     if (!jobs_log.text || !jobs_log.line)
         return cannot(run, strerror(errno));
-    if (!read_all(jobs_log.text, size))
+    if (!read_all(jobs_log.text, &size))
         return cannot(run, "it cannot be read");
     if (size < head->size || memcmp(jobs_log.text, head->at, head->size) != 0)
         return cannot(run,

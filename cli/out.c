@@ -66,6 +66,7 @@ void out_init(struct out *out, int fd, char *buffer)
     out->filled = 0;
     out->cell = OUT_BUFFER;
     out->before = NULL;
+    out->piece = 0;
     out->is_stopped = NULL;
     out->sink = NULL;
     out->terminal = isatty(fd) == 1;
@@ -93,16 +94,20 @@ void out_flush(struct out *out)
 {
     size_t at = 0;
 
-    if (out->filled > 0 && out->before)
-        out->before(out->user);
     if (out->sink) {
         out->sink(out->user, out->buffer, out->filled);
         at = out->filled;
     }
     while (at < out->filled && !out->closed && !out->stopped &&
            out->error == 0) {
-        ssize_t wrote = write(out->fd, out->buffer + at, out->filled - at);
+        size_t size = out->filled - at;
+        ssize_t wrote;
 
+        if (out->before)
+            out->before(out->user);
+        if (out->piece > 0 && size > out->piece)
+            size = out->piece;
+        wrote = write(out->fd, out->buffer + at, size);
         if (wrote > 0)
             at += (size_t)wrote;
         else if (wrote < 0)

@@ -24,6 +24,7 @@ struct out {
     unsigned columns;           /* of the terminal; 0: no limit */
     void (*before)(void *user); /* called before a write; may be NULL */
     void *user;
+    size_t piece; /* bytes of a write at most; 0: as many as there are */
     bool (*is_stopped)(void); /* a signal came; may be NULL */
     /* Takes what would be written to fd; NULL: it is written there. */
     void (*sink)(void *user, const char *at, size_t size);

@@ -69,6 +69,7 @@ static void end_now(int number)
     if (at_end)
         at_end();
     progress_clear(running);
+    held_to(NULL, NULL);
     held_print();
     put("modelfile: interrupted");
     put(report_kept(running));

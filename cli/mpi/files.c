@@ -10,9 +10,12 @@
 #include "cli/mpi/files.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cost.h"
 #include "cli/held.h"
@@ -29,7 +32,7 @@
 
 /* A rank takes files for about so long at once. */
 #define TAKE_NS   10000000
-#define TAKE_MOST 64
+#define TAKE_MOST 32
 
 struct text {
     char *at;
@@ -58,9 +61,22 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Ranks that wait for rank 0 hear of it while its reader is slow.  There is no
+ * line of progress that would have to go. */
+static void wait_for_reader(void *user)
+{
+    struct pollfd reader = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    long pause = NAP_LEAST;
+
+    (void)user;
+    while (poll(&reader, 1, 0) == 0 && progress_signal() == 0)
+        post_wait(&pause);
+}
+
 static void begin(struct run *run, struct jobs_sum *sum)
 {
-    run->out.before = NULL; /* there is no line of progress */
+    run->out.before = wait_for_reader;
+    run->out.piece = PIPE_BUF;
     files.begun = true;
     files.wanted = 1;
     files.digest = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
@@ -98,8 +114,9 @@ static void add_text(void *user, const char *at, size_t size)
 /* What a run has for one file, and has to get back. */
 struct kept {
     struct mf_env *env;
-    struct timespec started;
+    struct timespec started, env_made;
     int code;
+    bool quiet;
     uint64_t size;
     struct mf_io_stats other_io;
     struct mf_heap_stats other_heap;
@@ -107,8 +124,14 @@ struct kept {
 
 static struct kept enter(struct run *run)
 {
-    struct kept kept = { run->env,  run->started,  run->code,
-                         run->size, run->other_io, run->other_heap };
+    struct kept kept = { .env = run->env,
+                         .started = run->started,
+                         .env_made = run->env_made,
+                         .code = run->code,
+                         .quiet = run->options->quiet,
+                         .size = run->size,
+                         .other_io = run->other_io,
+                         .other_heap = run->other_heap };
 
     out_flush(&run->out);
     held_print();
@@ -119,6 +142,7 @@ static struct kept enter(struct run *run)
     run->out.user = &files.text[POST_OUT];
     held_to(add_text, &files.text[POST_ERROR]);
     start_answer(run);
+    run->options->quiet = true;
     return kept;
 }
 
@@ -130,7 +154,9 @@ static void leave(struct run *run, const struct kept *kept)
     run->out.sink = NULL;
     run->env = kept->env;
     run->started = kept->started;
+    run->env_made = kept->env_made;
     run->code = kept->code;
+    run->options->quiet = kept->quiet;
     run->size = kept->size;
     run->other_io = kept->other_io;
     run->other_heap = kept->other_heap;
@@ -164,6 +190,8 @@ static void act_alone(struct run *run, const struct jobs_act *act,
         struct mf_env *env = run->env;
 
         note_costs(env, answer);
+        if (run->code != EXIT_USAGE)
+            cost_close(run);
         timings_close(run);
         run->env = kept.env; /* a signal may come */
         mf_env_free(env);
@@ -253,6 +281,14 @@ static void print_ready(struct run *run)
     }
 }
 
+/* While rank 0 waits. */
+static void look_around(struct run *run)
+{
+    print_ready(run);
+    if (post_is_stuck())
+        post_stop();
+}
+
 /* Small files are taken several at once, so that few messages are needed. */
 static void adapt(void)
 {
@@ -280,7 +316,7 @@ static void take(struct run *run)
             break;
         post_wait(&pause);
         if (!ranks_follow())
-            print_ready(run);
+            look_around(run);
     }
     files.over |= taken == POST_OVER;
     files.taken_at = now_ns();
@@ -334,18 +370,20 @@ static size_t stopped_rank(const struct post_end *ends)
 static void check_ends(struct run *run, const struct post_end *ends)
 {
     size_t stopped = stopped_rank(ends);
-    char text[96];
+    bool lost = run->out.closed || run->out.error;
     const char *wrong;
+    char text[96];
 
-    if (is_over(run) && progress_signal()) {
+    if (progress_signal()) {
         report_code(run, EXIT_SIGNAL + progress_signal());
     } else if (stopped > 0) {
         snprintf(text, sizeof(text), "rank %zu was stopped by signal %" PRIu64,
                  stopped, ends[stopped].signal);
         report_late(run, EXIT_SIGNAL + (int)ends[stopped].signal,
                     run->command->name, text);
-    } else if (!is_over(run) && (wrong = what_is_wrong(ends, text)) != NULL) {
-        report_late(run, EXIT_INPUT, run->command->name, wrong);
+    } else if (!lost && (wrong = what_is_wrong(ends, text)) != NULL) {
+        files.over = true;
+        report_input(run, run->command->name, "%s", wrong);
     }
 }
 
@@ -358,13 +396,14 @@ static void gather(struct run *run)
     for (;;) {
         bool ended = post_ended(&ends) == ranks_count();
 
-        print_ready(run);
+        look_around(run);
         if (is_over(run) || stopped_rank(ends) > 0)
             post_stop();
         if (ended)
             break;
         post_wait(&pause);
     }
+    post_finish();
     check_ends(run, ends);
 }
 

@@ -42,7 +42,11 @@ static struct {
     size_t waiting;          /* bytes of texts in them */
     uint64_t *wanted;        /* by each rank; 0: nothing */
     struct post_end *ends;
+    bool *has_ended; /* each rank */
     size_t ended_count;
+    struct grant *grant;   /* on its way to each rank */
+    MPI_Request *granting; /* likewise */
+    MPI_Request *stopping;
 
     /* others */
     bool asked, sending;
@@ -62,6 +66,12 @@ void post_begin(void)
     post.slot = wire_need(AHEAD * sizeof(*post.slot));
     post.wanted = wire_need((size_t)wire.count * sizeof(*post.wanted));
     post.ends = wire_need((size_t)wire.count * sizeof(*post.ends));
+    post.has_ended = wire_need((size_t)wire.count * sizeof(*post.has_ended));
+    post.grant = wire_need((size_t)wire.count * sizeof(*post.grant));
+    post.granting = wire_need((size_t)wire.count * sizeof(*post.granting));
+    post.stopping = wire_need((size_t)wire.count * sizeof(*post.stopping));
+    for (int i = 0; i < wire.count; i++)
+        post.granting[i] = post.stopping[i] = MPI_REQUEST_NULL;
 }
 
 size_t post_size(const struct post_answer *answer)
@@ -123,16 +133,17 @@ static struct grant give(uint64_t most)
     return grant;
 }
 
+/* Who asks has got what was given before, so nothing waits here. */
 static void give_others(void)
 {
     for (int i = 1; i < wire.count; i++) {
-        struct grant grant;
-
         if (post.wanted[i] == 0 || (is_full() && !post.stopped))
             continue;
-        grant = give(post.wanted[i]);
+        MPI_Wait(&post.granting[i], MPI_STATUS_IGNORE);
+        post.grant[i] = give(post.wanted[i]);
         post.wanted[i] = 0;
-        MPI_Send(&grant, sizeof(grant), MPI_BYTE, i, TAG_GRANT, wire.all);
+        MPI_Isend(&post.grant[i], sizeof(post.grant[i]), MPI_BYTE, i, TAG_GRANT,
+                  wire.all, &post.granting[i]);
     }
 }
 
@@ -186,6 +197,7 @@ static void receive_end(int from)
 {
     MPI_Recv(&post.ends[from], sizeof(post.ends[from]), MPI_BYTE, from, TAG_END,
              wire.all, MPI_STATUS_IGNORE);
+    post.has_ended[from] = true;
     post.ended_count++;
 }
 
@@ -213,14 +225,36 @@ size_t post_ended(const struct post_end **ends)
     return post.ended_count;
 }
 
+bool post_is_stuck(void)
+{
+    bool stuck = false;
+
+    wire_lock();
+    for (int i = 0; i < wire.count && is_full(); i++)
+        stuck |= post.has_ended[i] && post.ends[i].files <= post.printed;
+    wire_unlock();
+    return stuck;
+}
+
 void post_stop(void)
 {
-    char nothing = 0;
+    static const char nothing;
 
     wire_lock();
     for (int i = 1; i < wire.count && !post.stopped; i++)
-        MPI_Send(&nothing, 1, MPI_BYTE, i, TAG_STOP, wire.all);
+        MPI_Isend(&nothing, 1, MPI_BYTE, i, TAG_STOP, wire.all,
+                  &post.stopping[i]);
     post.stopped = true;
+    wire_unlock();
+}
+
+void post_finish(void)
+{
+    wire_lock();
+    for (int i = 1; i < wire.count; i++) {
+        wire_await(&post.granting[i]);
+        wire_await(&post.stopping[i]);
+    }
     wire_unlock();
 }
 
@@ -239,10 +273,13 @@ static void receive_stop(void)
 
 static void ask(uint64_t most)
 {
+    MPI_Request request;
+
     post.asked = true;
     MPI_Irecv(&post.coming, sizeof(post.coming), MPI_BYTE, 0, TAG_GRANT,
               wire.all, &post.asking);
-    MPI_Send(&most, sizeof(most), MPI_BYTE, 0, TAG_WANT, wire.all);
+    MPI_Isend(&most, sizeof(most), MPI_BYTE, 0, TAG_WANT, wire.all, &request);
+    wire_await(&request);
 }
 
 static bool is_granted(uint64_t most)
@@ -366,6 +403,7 @@ void post_end(const struct post_end *end)
         resize(post.going.at, post.going.room, 0);
     } else {
         post.ends[0] = *end;
+        post.has_ended[0] = true;
         post.ended_count++;
     }
     wire_unlock();

@@ -71,8 +71,16 @@ bool post_next(struct post_answer *answer, char **texts);
 /* How many ranks have ended; ends: one for each rank. */
 size_t post_ended(const struct post_end **ends);
 
+/* Whether the next answer will not come: a rank that has ended knows nothing of
+ * its file, and there is no room for more answers.  Its list was another one.
+ */
+bool post_is_stuck(void);
+
 /* No more files for any rank. */
 void post_stop(void);
+
+/* After all ranks have ended. */
+void post_finish(void);
 
 /* ---- any rank ---- */
 

@@ -214,6 +214,20 @@ static bool is_same(const struct identity *a, const struct identity *b)
            a->order == b->order && a->shared == b->shared;
 }
 
+/* Of those that are ready: another one has not come so far. */
+static bool are_same(const struct identity *all, size_t count)
+{
+    const struct identity *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].ready && !first)
+            first = &all[i];
+        if (all[i].ready && !is_same(&all[i], first))
+            return false;
+    }
+    return true;
+}
+
 /* Once; also by a rank that cannot work, which says so by it. */
 static bool meet(bool ready)
 {
@@ -226,14 +240,13 @@ static bool meet(bool ready)
     if (!all)
         state.ranks.end(state.ranks.user, "out of memory");
     state.ranks.gather(state.ranks.user, &mine, sizeof(mine), all);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_same(&all[i], &all[0]) && all[i].ready)
-            state.ranks.end(state.ranks.user,
-                            "the ranks run different versions of the program, "
-                            "on processors of different kinds, or with "
-                            "different arguments");
+    if (!are_same(all, count))
+        state.ranks.end(state.ranks.user,
+                        "the ranks run different versions of the program, on "
+                        "processors of different kinds, or with different "
+                        "arguments");
+    for (size_t i = 0; i < count; i++)
         all_ready &= all[i].ready != 0;
-    }
     return all_ready;
 }
 

@@ -2,9 +2,9 @@
  *
  * ring.h - ranks that hang are noticed
  *
- * All ranks are in a ring.  Each tells its neighbour every second that it has
- * come on, or waits for others; one that waits, and hears nothing for too long,
- * says so.
+ * All ranks are in a ring.  Each tells its neighbour four times a second that
+ * it has come on, or waits for others; one that waits, and hears nothing for
+ * too long, says so.
  */
 #ifndef MF_CLI_MPI_RING_H
 #define MF_CLI_MPI_RING_H

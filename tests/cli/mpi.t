@@ -219,7 +219,9 @@ log_goes_on() {
 sees_others() {
     mkdir -p here there
     echo "$fixtures/good-llama.gguf" >here/list
-    { cat here/list; echo "$fixtures/good-llama.apr"; } >there/list
+    for _ in $(seq "$3"); do
+        cat here/list
+    done >there/list
     rank=$build/mpi/mpicc.$mpi/modelfile-mpi
     found=0
     timeout 60 "mpirun.$mpi" -n 1 -wdir "$PWD/$1" "$rank" info --jobs 1 \
@@ -228,6 +230,53 @@ sees_others() {
     [ "$found" -eq 3 ] &&
         grep 'rank 1 found other files than rank 0: the answer is not complete' \
             said
+}
+
+# As a run that was killed may leave it: its last line counts as missing.
+cut_log() {
+    rm -f one.log ranks.log
+    head -n 20 600 >20
+    "$modelfile" hash --log ranks.log --files-from 20 -q >/dev/null || return 1
+    truncate -s -5 ranks.log
+    mpi 3 hash --log ranks.log --files-from 20 --json -q >out.said || return 1
+    [ "$(wc -l <ranks.log)" -eq 21 ] &&
+        grep -q '"files":1,"left_out":19,' out.said
+}
+
+# The log stays locked when it is one of the files.
+locked_log() {
+    rm -f ranks.log held
+    mkfifo held
+    { echo ranks.log; cat 600 600 600 600; } >with-log
+    mpi 2 info --log ranks.log --files-from with-log >held 2>/dev/null &
+    {
+        head -n 1
+        found=0
+        "$modelfile" info --log ranks.log big.gguf -q >said 2>&1 || found=$?
+        cat
+    } <held >/dev/null
+    wait
+    rm held
+    [ "$found" -eq 4 ] && grep 'another run uses it' said
+}
+
+# Rank 0 alone opens the log for writing.
+no_log() {
+    found=0
+    mpi 3 info --log missing/log --files-from 600 >said 2>&1 || found=$?
+    [ "$found" -eq 4 ] && grep 'missing/log: No such file or directory' said &&
+        ! grep 'all ranks end' said
+}
+
+# Others do not take rank 0 for dead while it waits for its reader.
+slow_reader() {
+    for _ in 1 2 3 4 5 6 7 8; do
+        cat list
+    done >long
+    mpi 3 tensors info --json --jobs 1 --rank-timeout 1 -q --files-from long \
+        2>said | { sleep 4; wc -l; } >lines
+    [ "$(cat lines)" -eq $(($(wc -l <long) + 1)) ] ||
+        { cat lines said; return 1; }
 }
 
 refused() { # TEXT ARGUMENT...
@@ -268,8 +317,14 @@ many() {
     check "$mpi: no model" says 3 info --jobs 1 -q one/missing.gguf
     check "$mpi: a log" keeps_log
     check "$mpi: a log after a kill" log_goes_on
-    check "$mpi: a rank that sees more" sees_others here there
-    check "$mpi: a rank that sees less" sees_others there here
+    check "$mpi: a log that was cut" cut_log
+    check "$mpi: a log that is one of the files" locked_log
+    check "$mpi: no log" no_log
+    check "$mpi: a rank that sees more" sees_others here there 2
+    check "$mpi: a rank that sees less" sees_others there here 2
+    check "$mpi: that sees far more" sees_others here there 6000
+    check "$mpi: that sees far less" sees_others there here 6000
+    check "$mpi: a slow reader" slow_reader
     check "$mpi: --jobs 2" refused "'--jobs 2': each of several ranks reads" \
         info --jobs 2 big.gguf
     check "$mpi: --part" refused "'--part' is for one process" \
