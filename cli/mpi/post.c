@@ -133,7 +133,7 @@ static struct grant give(uint64_t most)
     return grant;
 }
 
-/* Who asks has got what was given before, so nothing waits here. */
+/* A rank that asks has got its last grant, so nothing waits here. */
 static void give_others(void)
 {
     for (int i = 1; i < wire.count; i++) {

@@ -71,9 +71,8 @@ bool post_next(struct post_answer *answer, char **texts);
 /* How many ranks have ended; ends: one for each rank. */
 size_t post_ended(const struct post_end **ends);
 
-/* Whether the next answer will not come: a rank that has ended knows nothing of
- * its file, and there is no room for more answers.  Its list was another one.
- */
+/* Whether the next answer will not come: its file is not in the list of a rank
+ * that has ended, and there is no room for more answers. */
 bool post_is_stuck(void);
 
 /* No more files for any rank. */
