@@ -205,7 +205,7 @@ struct sha256_text record_fingerprint(struct run *run)
 static const char *processor(void)
 {
     static const char key[] = "model name";
-    static char name[256];
+    static char name[128]; /* of 48 bytes on x86 */
     char text[4096];
     const char *at;
     ssize_t got = -1;

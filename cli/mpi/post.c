@@ -27,6 +27,14 @@ struct slot {
     char *texts;
 };
 
+/* What rank 0 knows of a rank. */
+struct peer {
+    uint64_t wanted;    /* files; 0: it has not asked */
+    struct grant grant; /* on its way */
+    MPI_Request granting, stopping;
+    bool has_ended;
+};
+
 struct bytes {
     char *at;
     size_t size, room;
@@ -40,13 +48,9 @@ static struct {
     uint64_t given, printed; /* files */
     struct slot *slot;       /* AHEAD of them, by number */
     size_t waiting;          /* bytes of texts in them */
-    uint64_t *wanted;        /* by each rank; 0: nothing */
-    struct post_end *ends;
-    bool *has_ended; /* each rank */
+    struct peer *peer;       /* each rank */
+    struct post_end *ends;   /* likewise */
     size_t ended_count;
-    struct grant *grant;   /* on its way to each rank */
-    MPI_Request *granting; /* likewise */
-    MPI_Request *stopping;
 
     /* others */
     bool asked, sending;
@@ -64,14 +68,11 @@ void post_begin(void)
     if (wire.rank > 0)
         return;
     post.slot = wire_need(AHEAD * sizeof(*post.slot));
-    post.wanted = wire_need((size_t)wire.count * sizeof(*post.wanted));
+    post.peer = wire_need((size_t)wire.count * sizeof(*post.peer));
     post.ends = wire_need((size_t)wire.count * sizeof(*post.ends));
-    post.has_ended = wire_need((size_t)wire.count * sizeof(*post.has_ended));
-    post.grant = wire_need((size_t)wire.count * sizeof(*post.grant));
-    post.granting = wire_need((size_t)wire.count * sizeof(*post.granting));
-    post.stopping = wire_need((size_t)wire.count * sizeof(*post.stopping));
     for (int i = 0; i < wire.count; i++)
-        post.granting[i] = post.stopping[i] = MPI_REQUEST_NULL;
+        post.peer[i] = (struct peer){ .granting = MPI_REQUEST_NULL,
+                                      .stopping = MPI_REQUEST_NULL };
 }
 
 size_t post_size(const struct post_answer *answer)
@@ -137,13 +138,15 @@ static struct grant give(uint64_t most)
 static void give_others(void)
 {
     for (int i = 1; i < wire.count; i++) {
-        if (post.wanted[i] == 0 || (is_full() && !post.stopped))
+        struct peer *peer = &post.peer[i];
+
+        if (peer->wanted == 0 || (is_full() && !post.stopped))
             continue;
-        MPI_Wait(&post.granting[i], MPI_STATUS_IGNORE);
-        post.grant[i] = give(post.wanted[i]);
-        post.wanted[i] = 0;
-        MPI_Isend(&post.grant[i], sizeof(post.grant[i]), MPI_BYTE, i, TAG_GRANT,
-                  wire.all, &post.granting[i]);
+        MPI_Wait(&peer->granting, MPI_STATUS_IGNORE);
+        peer->grant = give(peer->wanted);
+        peer->wanted = 0;
+        MPI_Isend(&peer->grant, sizeof(peer->grant), MPI_BYTE, i, TAG_GRANT,
+                  wire.all, &peer->granting);
     }
 }
 
@@ -197,7 +200,7 @@ static void receive_end(int from)
 {
     MPI_Recv(&post.ends[from], sizeof(post.ends[from]), MPI_BYTE, from, TAG_END,
              wire.all, MPI_STATUS_IGNORE);
-    post.has_ended[from] = true;
+    post.peer[from].has_ended = true;
     post.ended_count++;
 }
 
@@ -231,7 +234,7 @@ bool post_is_stuck(void)
 
     wire_lock();
     for (int i = 0; i < wire.count && is_full(); i++)
-        stuck |= post.has_ended[i] && post.ends[i].files <= post.printed;
+        stuck |= post.peer[i].has_ended && post.ends[i].files <= post.printed;
     wire_unlock();
     return stuck;
 }
@@ -243,7 +246,7 @@ void post_stop(void)
     wire_lock();
     for (int i = 1; i < wire.count && !post.stopped; i++)
         MPI_Isend(&nothing, 1, MPI_BYTE, i, TAG_STOP, wire.all,
-                  &post.stopping[i]);
+                  &post.peer[i].stopping);
     post.stopped = true;
     wire_unlock();
 }
@@ -252,8 +255,8 @@ void post_finish(void)
 {
     wire_lock();
     for (int i = 1; i < wire.count; i++) {
-        wire_await(&post.granting[i]);
-        wire_await(&post.stopping[i]);
+        wire_await(&post.peer[i].granting);
+        wire_await(&post.peer[i].stopping);
     }
     wire_unlock();
 }
@@ -403,7 +406,7 @@ void post_end(const struct post_end *end)
         resize(post.going.at, post.going.room, 0);
     } else {
         post.ends[0] = *end;
-        post.has_ended[0] = true;
+        post.peer[0].has_ended = true;
         post.ended_count++;
     }
     wire_unlock();
@@ -430,7 +433,8 @@ void post_attend(void)
     while (wire_is_there(MPI_ANY_SOURCE, TAG_ANSWERS, &status))
         receive_answers(&status);
     while (wire_is_there(MPI_ANY_SOURCE, TAG_WANT, &status))
-        MPI_Recv(&post.wanted[status.MPI_SOURCE], sizeof(uint64_t), MPI_BYTE,
-                 status.MPI_SOURCE, TAG_WANT, wire.all, MPI_STATUS_IGNORE);
+        MPI_Recv(&post.peer[status.MPI_SOURCE].wanted, sizeof(uint64_t),
+                 MPI_BYTE, status.MPI_SOURCE, TAG_WANT, wire.all,
+                 MPI_STATUS_IGNORE);
     give_others();
 }

@@ -145,10 +145,17 @@ void tasks_begin(void *user, size_t count)
     wire_unlock();
 }
 
+/* A send that has to wait lets this rank hear of others meanwhile. */
+static void send_request(struct request request)
+{
+    MPI_Request sent;
+
+    MPI_Isend(&request, sizeof(request), MPI_BYTE, 0, TAG_ASK, wire.all, &sent);
+    wire_await(&sent);
+}
+
 static void ask(void)
 {
-    struct request request = { tasks.run, ASK, 0 };
-
     if (wire.rank == 0) {
         tasks.next = give();
         tasks.over = tasks.next.count == 0;
@@ -157,7 +164,7 @@ static void ask(void)
     tasks.asked = true;
     MPI_Irecv(&tasks.coming, sizeof(tasks.coming), MPI_BYTE, 0, TAG_SHARE,
               wire.all, &tasks.receiving);
-    MPI_Send(&request, sizeof(request), MPI_BYTE, 0, TAG_ASK, wire.all);
+    send_request((struct request){ tasks.run, ASK, 0 });
 }
 
 static void receive(void)
@@ -208,12 +215,10 @@ size_t tasks_take(void *user)
 
 void tasks_stop(void *user, size_t from)
 {
-    struct request request = { tasks.run, STOP, from };
-
     (void)user;
     wire_lock();
     if (wire.rank > 0)
-        MPI_Send(&request, sizeof(request), MPI_BYTE, 0, TAG_ASK, wire.all);
+        send_request((struct request){ tasks.run, STOP, from });
     set_limit(from);
     wire_unlock();
 }

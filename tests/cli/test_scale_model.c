@@ -103,8 +103,8 @@ static void threads_wait_for_the_busiest(void **state)
 static void many_ranks_have_fewer_pieces_each(void **state)
 {
     struct scale_work work = gib;
-    double bytes = (16 + SCALE_MEETINGS) * 100.0 * SCALE_CARD +
-                   64.0 * 4096 * SCALE_RESULT;
+    double bytes =
+        (16 + SCALE_MEETINGS) * 100.0 * SCALE_CARD + 64.0 * 4096 * SCALE_RESULT;
     double piece = 1280 * MIB * 1e-9 / 4096;
     struct scale_time time;
 
