@@ -34,11 +34,6 @@
 #define TAKE_NS   10000000
 #define TAKE_MOST 32
 
-struct text {
-    char *at;
-    size_t size, room;
-};
-
 static struct {
     bool begun, over;
     bool inside;           /* what is printed is about a file */
@@ -49,17 +44,9 @@ static struct {
     uint64_t wanted;       /* next time */
     uint64_t taken_at;     /* nanoseconds */
     uint64_t bytes;        /* read */
-    struct text text[POST_TEXTS];
+    struct post_bytes text[POST_TEXTS];
     struct jobs_sum *sum; /* of rank 0 */
 } files;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Ranks that wait for rank 0 hear of it while its reader is slow.  There is no
  * line of progress that would have to go. */
@@ -98,17 +85,7 @@ static void note_path(const char *path)
 
 static void add_text(void *user, const char *at, size_t size)
 {
-    struct text *text = user;
-
-    if (text->room - text->size < size) {
-        size_t room = 2 * (text->size + size);
-
-        text->at = post_resize(text->at, text->room, room);
-        text->room = room;
-    }
-    if (size > 0)
-        memcpy(text->at + text->size, at, size);
-    text->size += size;
+    post_add(user, at, size);
 }
 
 /* What a run has for one file, and has to get back. */
@@ -292,16 +269,15 @@ static void look_around(struct run *run)
 /* Small files are taken several at once, so that few messages are needed. */
 static void adapt(void)
 {
-    uint64_t now = now_ns(), each;
+    uint64_t each;
 
-    if (files.count > 0) {
-        each = (now - files.taken_at) / files.count + 1;
-        files.wanted = TAKE_NS / each;
-        files.wanted = files.wanted < 1           ? 1
-                       : files.wanted > TAKE_MOST ? TAKE_MOST
-                                                  : files.wanted;
-    }
-    files.taken_at = now;
+    if (files.count == 0)
+        return;
+    each = (wire_now() - files.taken_at) / files.count + 1;
+    files.wanted = TAKE_NS / each;
+    files.wanted = files.wanted < 1           ? 1
+                   : files.wanted > TAKE_MOST ? TAKE_MOST
+                                              : files.wanted;
 }
 
 static void take(struct run *run)
@@ -319,7 +295,7 @@ static void take(struct run *run)
             look_around(run);
     }
     files.over |= taken == POST_OVER;
-    files.taken_at = now_ns();
+    files.taken_at = wire_now();
 }
 
 void ranks_give_file(struct run *run, const char *path,

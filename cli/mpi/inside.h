@@ -39,6 +39,9 @@ enum wire_tag {
 void wire_lock(void);
 void wire_unlock(void);
 
+/* Of CLOCK_MONOTONIC, in nanoseconds; also without the lock. */
+uint64_t wire_now(void);
+
 /* Whether a message is there; which one. */
 bool wire_is_there(int from, enum wire_tag tag, MPI_Status *status);
 

@@ -35,11 +35,6 @@ struct peer {
     bool has_ended;
 };
 
-struct bytes {
-    char *at;
-    size_t size, room;
-};
-
 static struct {
     bool begun, stopped;
     struct mf_env *env; /* whose heap has all of this */
@@ -56,7 +51,7 @@ static struct {
     bool asked, sending;
     MPI_Request asking, sent;
     struct grant coming;
-    struct bytes filling, going;
+    struct post_bytes filling, going;
 } post;
 
 void post_begin(void)
@@ -104,6 +99,27 @@ void *post_resize(void *block, size_t old_size, size_t size)
     memory = resize(block, old_size, size);
     wire_unlock();
     return memory;
+}
+
+/* With the lock. */
+static void add(struct post_bytes *bytes, const void *at, size_t size)
+{
+    if (bytes->room - bytes->size < size) {
+        size_t room = 2 * (bytes->size + size);
+
+        bytes->at = resize(bytes->at, bytes->room, room);
+        bytes->room = room;
+    }
+    if (size > 0)
+        memcpy(bytes->at + bytes->size, at, size);
+    bytes->size += size;
+}
+
+void post_add(struct post_bytes *bytes, const void *at, size_t size)
+{
+    wire_lock();
+    add(bytes, at, size);
+    wire_unlock();
 }
 
 size_t post_heap(void)
@@ -296,22 +312,9 @@ static bool is_granted(uint64_t most)
     return done;
 }
 
-static void add(struct bytes *bytes, const void *at, size_t size)
-{
-    if (bytes->room - bytes->size < size) {
-        size_t room = 2 * (bytes->size + size);
-
-        bytes->at = resize(bytes->at, bytes->room, room);
-        bytes->room = room;
-    }
-    if (size > 0)
-        memcpy(bytes->at + bytes->size, at, size);
-    bytes->size += size;
-}
-
 static void send_answers(void)
 {
-    struct bytes kept = post.going;
+    struct post_bytes kept = post.going;
     int done = 1;
 
     if (post.sending)
@@ -359,14 +362,14 @@ void post_put(const struct post_answer *answer,
               const char *const text[POST_TEXTS])
 {
     size_t size = post_size(answer);
-    struct bytes own = { NULL, 0, 0 };
-    struct bytes *to = wire.rank > 0 ? &post.filling : &own;
+    struct post_bytes own = { NULL, 0, 0 };
+    struct post_bytes *to = wire.rank > 0 ? &post.filling : &own;
 
     wire_lock();
     if (wire.rank > 0)
         add(to, answer, sizeof(*answer));
     else
-        own = (struct bytes){ resize(NULL, 0, size), 0, size };
+        own = (struct post_bytes){ resize(NULL, 0, size), 0, size };
     for (size_t i = 0; i < POST_TEXTS; i++)
         add(to, text[i], (size_t)answer->text[i]);
     if (wire.rank == 0)

@@ -56,6 +56,13 @@ void post_send(void);
 /* After the last answer. */
 void post_end(const struct post_end *end);
 
+/* Bytes that grow. */
+struct post_bytes {
+    char *at;
+    size_t size, room;
+};
+void post_add(struct post_bytes *bytes, const void *at, size_t size);
+
 /* Memory, as mf_env_resize has it; ends all ranks if there is none. */
 void *post_resize(void *block, size_t old_size, size_t size);
 

@@ -44,7 +44,7 @@ static struct {
     uint64_t pulsed;
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER, .print_to = 2 };
 
-static uint64_t now_ns(void)
+uint64_t wire_now(void)
 {
     struct timespec now = { 0 };
 
@@ -100,13 +100,13 @@ static void attend(uint64_t now)
 
 void wire_attend(void)
 {
-    attend(now_ns());
+    attend(wire_now());
 }
 
 void wire_nap(long *pause)
 {
     struct timespec time = { .tv_nsec = *pause };
-    uint64_t now = now_ns();
+    uint64_t now = wire_now();
     char why[96];
 
     attend(now);
@@ -132,7 +132,7 @@ void wire_await(MPI_Request *request)
 
 void wire_pulse(void)
 {
-    uint64_t now = now_ns();
+    uint64_t now = wire_now();
 
     if (pthread_mutex_trylock(&own.lock) != 0)
         return;
@@ -239,7 +239,7 @@ const char *wire_begin(int *count, char ***arguments, struct mf_ranks *out)
     MPI_Comm_size(wire.all, &wire.count);
     own.sizes = wire_need(2 * (size_t)wire.count * sizeof(*own.sizes));
     meet_all();
-    ring_begin(&own.ring, wire.all, now_ns());
+    ring_begin(&own.ring, wire.all, wire_now());
     *out = (struct mf_ranks){ .rank = (size_t)wire.rank,
                               .count = (size_t)wire.count,
                               .gather = gather,
@@ -264,7 +264,7 @@ void wire_at_end(void (*act)(void))
 
 void wire_watch(unsigned seconds)
 {
-    ring_watch(&own.ring, seconds, now_ns());
+    ring_watch(&own.ring, seconds, wire_now());
 }
 
 static int exit_code;
@@ -285,7 +285,7 @@ void wire_finish(int code)
     wire_lock();
     MPI_Ibarrier(wire.all, &request);
     wire_await(&request);
-    ring_end(&own.ring, now_ns());
+    ring_end(&own.ring, wire_now());
     wire_unlock();
     MPI_Comm_free(&wire.all);
     exit_code = code;
